@@ -4,6 +4,7 @@ pub mod bones;
 pub mod bvh_maker;
 pub mod character;
 pub mod command;
+pub mod compare;
 pub mod document;
 pub mod fbx;
 pub mod files;
@@ -24,7 +25,7 @@ pub mod usd;
 pub mod walk;
 pub mod worker;
 
-pub use sinew_verify::{cases, compare, host, rng, tolerance};
+pub use sinew_verify::{cases, host, rng, tolerance};
 
 /// The repository's folder.
 pub fn repository() -> &'static std::path::Path {

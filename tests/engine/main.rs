@@ -1,8 +1,11 @@
-//! The engine: the checks of sinew-verify on this machine; its layers and shaders; and the suite's work loads and peers, which
-//! its numbers rest on.
+//! The engine: the checks of sinew-verify on this machine; what needs no device; its layers and shaders; and the suite's work
+//! loads and peers, which its numbers rest on.
 
+mod clips;
+mod cpu;
 mod culling;
 mod layers;
+mod posing;
 mod processes;
 mod shaders;
 mod suite_peers;
@@ -27,6 +30,9 @@ use sinew_verify::Check;
 fn main() {
     common::trials::run([
         ("", verified()),
+        ("kernels::mirror", cpu::trials()),
+        ("posing", posing::trials()),
+        ("clips", clips::trials()),
         ("culling", culling::trials()),
         ("layers", layers::trials()),
         ("processes", processes::trials()),

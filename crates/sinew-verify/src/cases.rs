@@ -49,7 +49,7 @@ pub struct Spec {
 /// A method for each field, which sets it.
 macro_rules! setters {
     ($($field:ident: $kind:ty),* $(,)?) => {
-        $(pub fn $field(self, $field: $kind) -> Self {
+        $(pub const fn $field(self, $field: $kind) -> Self {
             Self { $field, ..self }
         })*
     };
@@ -88,19 +88,11 @@ impl Default for Spec {
     }
 }
 
-fn vector(rng: &mut Rng, size: f32) -> Vec3 {
-    Vec3::new(
-        rng.range(-size, size),
-        rng.range(-size, size),
-        rng.range(-size, size),
-    )
-}
-
 pub fn skin(spec: &Spec) -> Skin {
     let rng = &mut Rng::new(spec.seed);
-    let points: Vec<Vec3> = (0..spec.points).map(|_| vector(rng, 2.0)).collect();
+    let points: Vec<Vec3> = (0..spec.points).map(|_| rng.vector(2.0)).collect();
     let mut normals: Vec<Vec3> = (0..spec.points)
-        .map(|_| vector(rng, 1.0).normalize_or_zero())
+        .map(|_| rng.vector(1.0).normalize_or_zero())
         .collect();
     if spec.points > 10 {
         // Zero stays zero, and a normal need not be of unit length.
@@ -189,7 +181,7 @@ fn corners(rng: &mut Rng, points: usize) -> RestNormals {
             _ => ((i / 3 + rng.below(9)) % points) as i32,
         })
         .collect();
-    let values = (0..count).map(|_| vector(rng, 1.0).normalize_or_zero());
+    let values = (0..count).map(|_| rng.vector(1.0).normalize_or_zero());
     RestNormals::face_varying("/Case", Arc::new(values.collect()), &indices, points).expect("valid")
 }
 
@@ -213,7 +205,7 @@ fn shape(rng: &mut Rng, points: usize, number: usize) -> Option<Arc<BlendShape>>
                 if rng.chance(0.1) {
                     Vec3::ZERO
                 } else {
-                    vector(rng, size)
+                    rng.vector(size)
                 }
             })
             .collect::<Vec<_>>()
@@ -261,7 +253,7 @@ fn scale(rng: &mut Rng) -> DVec3 {
 fn transform(rng: &mut Rng, size: f32) -> DMat4 {
     let rotation = rotation(rng, 0.7);
     let scale = scale(rng);
-    DMat4::from_scale_rotation_translation(scale, rotation, vector(rng, size).as_dvec3())
+    DMat4::from_scale_rotation_translation(scale, rotation, rng.vector(size).as_dvec3())
 }
 
 fn joint(rng: &mut Rng, motion: Motion) -> DMat4 {
@@ -269,7 +261,7 @@ fn joint(rng: &mut Rng, motion: Motion) -> DMat4 {
         return transform(rng, 3.0);
     }
     let rotated = DMat4::from_quat(rotation(rng, 3.1));
-    let moved = DMat4::from_translation(vector(rng, 3.0).as_dvec3()) * rotated;
+    let moved = DMat4::from_translation(rng.vector(3.0).as_dvec3()) * rotated;
     if motion == Motion::Rigid {
         return moved;
     }
@@ -292,12 +284,8 @@ pub fn pose(skin: &Skin, seed: u64) -> Pose {
     pose_in(skin, Motion::Mild, seed)
 }
 
-/// A skin's pose at some time, with joints that move as its spec says.
-pub fn pose_of(spec: &Spec, skin: &Skin, time: u64) -> Pose {
-    pose_in(skin, spec.motion, spec.seed + time)
-}
-
-fn pose_in(skin: &Skin, motion: Motion, seed: u64) -> Pose {
+/// The same with joints that move in some way.
+pub fn pose_in(skin: &Skin, motion: Motion, seed: u64) -> Pose {
     let rng = &mut Rng::new(seed ^ 0x5eed);
     let skinning = (0..skin.joint_count())
         .map(|_| joint(rng, motion))

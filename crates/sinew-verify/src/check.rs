@@ -10,76 +10,57 @@ use crate::Failure;
 use crate::host::Gpu;
 use crate::measured::{Measured, during};
 
-/// What a check is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Subject {
-    /// Linear blend skinning of points and normals, any number of influences.
-    Linear,
-    /// Skinning by dual quaternions.
-    DualQuaternions,
-    /// Blend shapes with in-betweens.
-    BlendShapes,
-    /// Joint-local transforms to palettes.
-    Posing,
-    /// Packed animation clips.
-    Clips,
-    /// Normals of the deformed surface.
-    SmoothNormals,
-    /// Render vertices and their tangents.
-    Tangents,
-    /// Packed layouts of points, normals and weights.
-    /// Where results are written, and those of the frame before.
-    Outputs,
-    /// Boxes around the results.
-    Bounds,
-    /// Results in pieces, where a binding, a page or a dispatch ends.
-    Limits,
-    /// Instances that come and go, buffers that grow.
-    Growth,
-    /// Joint palettes, reading and repeated runs.
-    Crowds,
-    /// A device that goes away.
-    Loss,
+macro_rules! subjects {
+    ($($(#[$doc:meta])* $name:ident: $text:literal,)*) => {
+        /// What a check is about.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Subject {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Subject {
+            /// All of them, in the order of a report.
+            pub const ALL: [Self; 13] = [$(Self::$name),*];
+
+            /// Its name in a report.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)*
+                }
+            }
+        }
+    };
 }
 
-impl Subject {
-    /// All of them, in the order of a report.
-    pub const ALL: [Self; 13] = [
-        Self::Linear,
-        Self::DualQuaternions,
-        Self::BlendShapes,
-        Self::Posing,
-        Self::Clips,
-        Self::SmoothNormals,
-        Self::Tangents,
-        Self::Outputs,
-        Self::Bounds,
-        Self::Limits,
-        Self::Growth,
-        Self::Crowds,
-        Self::Loss,
-    ];
-
-    /// Its name in a report.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Linear => "linear skinning",
-            Self::DualQuaternions => "dual quaternions",
-            Self::BlendShapes => "blend shapes",
-            Self::Posing => "posing",
-            Self::Clips => "clips",
-            Self::SmoothNormals => "smooth normals",
-            Self::Tangents => "tangents",
-            Self::Outputs => "outputs",
-            Self::Bounds => "bounds",
-            Self::Limits => "limits",
-            Self::Growth => "growth",
-            Self::Crowds => "crowds",
-            Self::Loss => "loss of device",
-        }
-    }
+subjects! {
+    /// Linear blend skinning of points and normals, any number of influences.
+    Linear: "linear skinning",
+    /// Skinning by dual quaternions.
+    DualQuaternions: "dual quaternions",
+    /// Blend shapes with in-betweens.
+    BlendShapes: "blend shapes",
+    /// Joint-local transforms to palettes.
+    Posing: "posing",
+    /// Packed animation clips.
+    Clips: "clips",
+    /// Normals of the deformed surface.
+    SmoothNormals: "smooth normals",
+    /// Render vertices and their tangents.
+    Tangents: "tangents",
+    /// Where results are written, and those of the frame before.
+    Outputs: "outputs",
+    /// Boxes around the results.
+    Bounds: "bounds",
+    /// Results in pieces, where a binding, a page or a dispatch ends.
+    Limits: "limits",
+    /// Instances that come and go, buffers that grow.
+    Growth: "growth",
+    /// Joint palettes, reading and repeated runs.
+    Crowds: "crowds",
+    /// A device that goes away.
+    Loss: "loss of device",
 }
 
 /// An adapter, opened twice: with all that it gives, and with WebGPU's default limits and no feature.

@@ -1,6 +1,6 @@
 //! Comparison that cannot be fooled by NaN, by lengths, or by a scale of nothing.
 
-use glam::{DMat4, DVec3, Vec3};
+use glam::{DVec3, Vec3};
 
 use crate::measured;
 
@@ -99,122 +99,6 @@ pub fn compare_within(
     compare(what, got, want, allowed / scale)
 }
 
-/// Compares transforms; `tolerance` is relative to the larger of 1 and the translation.
-///
-/// # Errors
-/// Both matrices where some element differs by more, or is NaN.
-pub fn compare_matrices(what: &str, got: DMat4, want: DMat4, tolerance: f64) -> Result<(), String> {
-    let scale = want.w_axis.truncate().length().max(1.0);
-    // Written so that a NaN fails.
-    if got.abs_diff_eq(want, tolerance * scale) {
-        return Ok(());
-    }
-    Err(format!(
-        "{what}: {got}, expected {want} within {tolerance:.1e} of {scale:.3}"
-    ))
-}
-
-/// Compares extentsHints: pairs of corners, empty ranges to the bit, others by `tolerance` times their
-/// size.
-///
-/// # Errors
-/// As [`compare`].
-pub fn compare_hints(
-    what: &str,
-    got: &[DVec3],
-    want: &[DVec3],
-    tolerance: f64,
-) -> Result<(), String> {
-    if got.len() != want.len() || want.len() < 2 {
-        return Err(format!("{what}: {got:?}, expected {want:?}"));
-    }
-    for (got, want) in got.chunks(2).zip(want.chunks(2)) {
-        if want[0].x <= want[1].x {
-            compare_within(what, got, want, tolerance * size(want))?;
-        } else if got != want {
-            return Err(format!("{what}: {got:?}, expected an empty range"));
-        }
-    }
-    Ok(())
-}
-
-/// Corners of the bounding box; zero without points.
-pub fn bounds(points: &[DVec3]) -> [DVec3; 2] {
-    let all = || points.iter().copied();
-    let low = all().reduce(DVec3::min).unwrap_or_default();
-    let high = all().reduce(DVec3::max).unwrap_or_default();
-    [low, high]
-}
-
-/// Diagonal of the bounding box: what a mesh's size is called here.
-pub fn size(points: &[DVec3]) -> f64 {
-    let [low, high] = bounds(points);
-    (high - low).length()
-}
-
 pub fn to_f64(values: &[Vec3]) -> Vec<DVec3> {
     values.iter().map(|v| v.as_dvec3()).collect()
-}
-
-/// The comparer's own negative tests. What they compare is no error of anything.
-///
-/// # Errors
-/// What the comparer let pass, or refused.
-pub fn self_test() -> Result<(), String> {
-    measured::during(negative_and_positive).0
-}
-
-fn negative_and_positive() -> Result<(), String> {
-    let one = [DVec3::ONE; 3];
-    let with = |v: DVec3| [DVec3::ONE, v, DVec3::ONE];
-    let must_fail = [
-        (
-            "a NaN on the left",
-            compare("", &with(DVec3::NAN), &one, 1.0),
-        ),
-        (
-            "a NaN on the right",
-            compare("", &one, &with(DVec3::NAN), 1.0),
-        ),
-        (
-            "NaN on both sides",
-            compare("", &with(DVec3::NAN), &with(DVec3::NAN), 1.0),
-        ),
-        (
-            "an infinity",
-            compare("", &with(DVec3::INFINITY), &with(DVec3::INFINITY), 1.0),
-        ),
-        (
-            "one NaN component",
-            compare("", &with(DVec3::new(1.0, f64::NAN, 1.0)), &one, 1.0),
-        ),
-        ("fewer elements", compare("", &one[..2], &one, 1.0)),
-        ("more elements", compare("", &one, &one[..2], 1.0)),
-        (
-            "nothing against something",
-            compare("", &one[..0], &one, 1.0),
-        ),
-        (
-            "a small difference",
-            compare("", &with(DVec3::new(1.0, 1.0, 1.0 + 2e-6)), &one, 1e-6),
-        ),
-        (
-            "a sentinel",
-            compare("", &with(DVec3::splat(12345.0)), &one, 1e-3),
-        ),
-    ];
-    for (what, result) in must_fail {
-        if result.is_ok() {
-            return Err(format!("the comparer let {what} pass"));
-        }
-    }
-    let text = compare("here", &with(DVec3::splat(3.0)), &one, 1e-3).unwrap_err();
-    if !text.contains("at 1") || !text.contains("here") {
-        return Err(format!(
-            "the comparer does not name the worst element: {text}"
-        ));
-    }
-    compare("", &one, &one, 0.0)?;
-    compare("", &one[..0], &one[..0], 0.0)?;
-    compare("", &with(DVec3::splat(1.0 + 1e-7)), &one, 1e-6)
 }

@@ -35,8 +35,7 @@ from_displayed!(
     sinew::Invalid,
     sinew::gpu::GpuError,
     wgpu::PollError,
-    wgpu::MapRangeError,
-    rayon::ThreadPoolBuildError
+    wgpu::MapRangeError
 );
 
 /// A check's own condition.

@@ -107,6 +107,12 @@ impl Gpu {
         Ok(self.skinner(options)?.crowd())
     }
 
+    /// A new encoder.
+    #[must_use]
+    pub fn encoder(&self) -> wgpu::CommandEncoder {
+        self.device.create_command_encoder(&Default::default())
+    }
+
     /// Waits until the device has done all that is submitted.
     ///
     /// # Errors
@@ -150,7 +156,7 @@ impl Gpu {
             usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
             mapped_at_creation: false,
         });
-        let mut encoder = self.device.create_command_encoder(&Default::default());
+        let mut encoder = self.encoder();
         encoder.copy_buffer_to_buffer(buffer, 0, &copy, 0, buffer.size());
         self.queue.submit([encoder.finish()]);
         let all = bytemuck::pod_collect_to_vec;

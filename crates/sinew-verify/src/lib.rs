@@ -31,7 +31,8 @@ mod kernels;
 mod measured;
 mod outputs;
 mod playing;
-mod posing;
+#[doc(hidden)]
+pub mod posing;
 pub mod rates;
 pub mod report;
 #[doc(hidden)]

@@ -1,5 +1,7 @@
 //! Seeded random numbers, the same on every machine.
 
+use glam::Vec3;
+
 /// xorshift64*.
 pub struct Rng(u64);
 
@@ -23,6 +25,12 @@ impl Rng {
     /// In `from..to`.
     pub fn range(&mut self, from: f32, to: f32) -> f32 {
         from + (to - from) * ((self.bits() >> 40) as f32 / (1u64 << 24) as f32)
+    }
+
+    /// Components in `-size..size`.
+    pub fn vector(&mut self, size: f32) -> Vec3 {
+        let mut one = || self.range(-size, size);
+        Vec3::new(one(), one(), one())
     }
 
     pub fn chance(&mut self, p: f32) -> bool {

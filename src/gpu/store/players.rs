@@ -32,6 +32,10 @@ struct Entry {
     state: PlayState,
     player: Player,
     snapshot: Option<Snapshot>,
+    /// Number of frames before it was set.
+    set_after: u32,
+    /// What the frame before that showed. Its floats of a snapshot are free.
+    last: Option<Box<Entry>>,
 }
 
 impl Entry {
@@ -180,13 +184,21 @@ impl PlayerStore {
             }
         }
         clips.add_users(&state.clips());
+        let mut last = None;
         match old {
-            Some(old) => {
+            Some(mut old) => {
                 clips.remove_users(&old.state.clips());
                 let floats = |of: &Option<Snapshot>| of.as_ref().map(|s| s.floats.clone());
                 if floats(&old.snapshot) != floats(&snapshot) {
-                    self.free(old.snapshot);
+                    self.free(old.snapshot.clone());
                 }
+                let before = old.last.take();
+                let is_shown = old.set_after != self.clock.frame;
+                last = if is_shown {
+                    Some(Box::new(old))
+                } else {
+                    before
+                };
             }
             None => self.changes += 1,
         }
@@ -198,6 +210,8 @@ impl PlayerStore {
             state,
             player,
             snapshot,
+            set_after: self.clock.frame,
+            last,
         });
         Ok(Some(player))
     }
@@ -236,7 +250,11 @@ impl PlayerStore {
 
     /// The weights of all channels of clips that the last frame gave a rig.
     fn last_weights(&self, entry: Option<&Entry>, clips: &ClipStore) -> Vec<f32> {
-        let Some(entry) = entry else {
+        // What was set since the last frame was never shown.
+        let Some(entry) = entry.and_then(|entry| match entry.set_after == self.clock.frame {
+            true => entry.last.as_deref(),
+            false => Some(entry),
+        }) else {
             return Vec::new();
         };
         let played = played_clips(&entry.state, clips);

@@ -1,12 +1,14 @@
 //! Instances and skins are added, removed and hidden, one by one and by the thousand.
 
+use std::sync::Arc;
+
 use crate::{Failure, ensure};
 use sinew::gpu::{BoundsUse, GpuError, InstanceId, SkinnerOptions};
 
 use crate::cases::{Influences, Spec};
 use crate::crowds::Run;
-use crate::crowds::made::{Made, add_posed, agrees, crowd_of, made, twenty};
-use crate::host::{Gpu, posed, tight, wrong_use};
+use crate::crowds::made::{add_posed, agrees, crowd_of, made, twenty};
+use crate::host::{Gpu, posed, wrong_use};
 
 pub const CHECKS: &[(&str, Run)] = &[
     ("removed_room_is_used_again", room_is_used_again),
@@ -14,7 +16,6 @@ pub const CHECKS: &[(&str, Run)] = &[
     ("skins_are_removed", skins),
     ("huge_counts_are_errors_before_allocation", huge),
     ("ten_thousand_of_twenty_skins", ten_thousand),
-    ("few_points_share_workgroups", few_points),
     ("nothing_at_all_works", nothing),
     ("needed_limits_are_enough", needed_limits),
     ("poses_of_a_frame_beyond_a_buffer", poses_beyond_a_buffer),
@@ -24,14 +25,12 @@ pub const CHECKS: &[(&str, Run)] = &[
 fn room_is_used_again(gpu: &Gpu) -> Result<(), Failure> {
     let made = twenty()?;
     let mut crowd = gpu.crowd()?;
-    let skins: Vec<_> = made
-        .iter()
-        .map(|m| crowd.add_skin(m.packed.clone()))
-        .collect::<Result<_, _>>()?;
-    let mut ids: Vec<InstanceId> = Vec::new();
-    for i in 0..200 {
-        ids.push(crowd.add_instance(skins[i % 20])?);
+    let mut skins = Vec::new();
+    for made in &made {
+        skins.push(crowd.add_skin(made.packed.clone())?);
     }
+    let ids = (0..200).map(|i| crowd.add_instance(skins[i % 20]));
+    let mut ids: Vec<InstanceId> = ids.collect::<Result<_, _>>()?;
     let (bytes, generation) = (crowd.buffer_bytes(), crowd.outputs_generation());
     for round in 0..50 {
         for i in 0..40 {
@@ -46,10 +45,8 @@ fn room_is_used_again(gpu: &Gpu) -> Result<(), Failure> {
     ensure(crowd.instance_count() == 200, "instances went missing")?;
     ensure(crowd.instances().len() == 200, "the list went wrong")?;
     ensure(crowd.buffer_bytes() == bytes, "buffers grew")?;
-    ensure(
-        crowd.outputs_generation() == generation,
-        "buffers were replaced",
-    )?;
+    let same = crowd.outputs_generation() == generation;
+    ensure(same, "buffers were replaced")?;
     ensure(crowd.index_count() <= 200, "indices were not used again")
 }
 
@@ -79,25 +76,15 @@ fn removed_ids(gpu: &Gpu) -> Result<(), Failure> {
     ensure(last != new && last != old, "an id came again")
 }
 
+/// Skins come and go, and their room is used again.
 fn skins(gpu: &Gpu) -> Result<(), Failure> {
-    let specs = [3, 4, 5].map(|k| {
-        Spec::default()
-            .seed(k as u64)
-            .influences(Influences::Vertex(k))
-            .shapes(4)
-            .face_varying(k == 4)
-    });
-    let made: Vec<Made> = specs.iter().map(made).collect::<Result<_, _>>()?;
+    let base = Spec::default().shapes(4);
+    let made = [made(&base)?, made(&base.face_varying(true))?];
     let mut crowd = gpu.crowd()?;
-    add_posed(&mut crowd, &made[0].packed, &[made[0].pose(5)])?;
     let mut bytes = 0;
-    for round in 0..40u64 {
-        let kind = 1 + round as usize % 2;
-        let skin = crowd.add_skin(made[kind].packed.clone())?;
-        let id = posed(&mut crowd, skin, &made[kind].pose(round))?;
-        let results = crowd.run()?;
-        agrees(&results[0], &made[0].on_cpu(&made[0].pose(5)))?;
-        agrees(&results[1], &made[kind].on_cpu(&made[kind].pose(round)))?;
+    for round in 0..40 {
+        let skin = crowd.add_skin(Arc::clone(&made[round % 2].packed))?;
+        let id = crowd.add_instance(skin)?;
         wrong_use("/Case", crowd.remove_skin(skin))?;
         crowd.remove_instance(id)?;
         crowd.remove_skin(skin)?;
@@ -107,10 +94,7 @@ fn skins(gpu: &Gpu) -> Result<(), Failure> {
             bytes = crowd.buffer_bytes();
         }
     }
-    ensure(
-        crowd.buffer_bytes() == bytes,
-        "room of removed skins is not used again",
-    )
+    ensure(crowd.buffer_bytes() == bytes, "room is not used again")
 }
 
 fn huge(gpu: &Gpu) -> Result<(), Failure> {
@@ -160,74 +144,29 @@ fn huge(gpu: &Gpu) -> Result<(), Failure> {
 fn ten_thousand(gpu: &Gpu) -> Result<(), Failure> {
     let made = twenty()?;
     let mut crowd = gpu.crowd()?;
-    let skins: Vec<_> = made
-        .iter()
-        .map(|m| crowd.add_skin(m.packed.clone()))
-        .collect::<Result<_, _>>()?;
-    // 25 poses of each skin, so that some share a palette and most neighbours do not.
-    let poses: Vec<Vec<_>> = made
-        .iter()
-        .map(|m| (0..25).map(|seed| m.pose(seed)).collect())
-        .collect();
-    let mut ids = Vec::new();
+    let mut skins = Vec::new();
+    for made in &made {
+        // 25 poses of each skin, so that some share a palette and most neighbours do not.
+        let poses: Vec<_> = (0..25).map(|seed| made.pose(seed)).collect();
+        skins.push((crowd.add_skin(made.packed.clone())?, poses));
+    }
     let mut dispatches = Vec::new();
     for count in [100, 10_000] {
-        while ids.len() < count {
-            let i = ids.len();
-            let id = posed(&mut crowd, skins[i % 20], &poses[i % 20][i / 20 % 25])?;
-            ids.push(id);
+        for i in crowd.instance_count()..count {
+            let (skin, poses) = &skins[i % 20];
+            posed(&mut crowd, *skin, &poses[i / 20 % 25])?;
         }
         dispatches.push(crowd.dispatch_count()?);
     }
-    ensure(
-        dispatches[1] <= dispatches[0],
-        &format!("dispatches depend on the number of instances: {dispatches:?}"),
-    )?;
-    let mut encoder = gpu.device.create_command_encoder(&Default::default());
-    crowd.encode(&mut encoder)?;
-    gpu.queue.submit([encoder.finish()]);
+    let text = format!("dispatches depend on the number of instances: {dispatches:?}");
+    ensure(dispatches[1] <= dispatches[0], &text)?;
+    crowd.submit()?;
     // Recorded again with the pipelines that are there by now.
-    crowd.encode(&mut gpu.device.create_command_encoder(&Default::default()))?;
-    let checked: Vec<usize> = (0..10_000).step_by(37).collect();
-    let some: Vec<InstanceId> = checked.iter().map(|i| ids[*i]).collect();
-    for (i, got) in checked.iter().zip(crowd.read(&some)?) {
-        agrees(&got, &made[i % 20].on_cpu(&poses[i % 20][i / 20 % 25]))?;
-    }
-    Ok(())
-}
-
-/// Meshes of less than a workgroup lie side by side in some, whatever their sizes.
-fn few_points(gpu: &Gpu) -> Result<(), Failure> {
-    let sizes = [1, 2, 31, 32, 33, 1, 64, 65, 7, 200];
-    let made: Vec<Made> = sizes
-        .into_iter()
-        .map(|points| {
-            made(
-                &Spec::default()
-                    .seed(points as u64)
-                    .points(points)
-                    .joints(1 + points % 3)
-                    .normals(points % 2 == 0),
-            )
-        })
-        .collect::<Result<_, _>>()?;
-    for most in [None, Some(1), Some(3)] {
-        let options = tight(None, most);
-        let mut crowd = gpu.crowd_with(&options)?;
-        for round in 0..30u64 {
-            for made in &made {
-                add_posed(&mut crowd, &made.packed, &[made.pose(round)])?;
-            }
-        }
-        if most.is_none() {
-            // Small ones and others, each with normals and without.
-            let dispatches = crowd.dispatch_count()?;
-            ensure(dispatches == 4, &format!("{dispatches} dispatches"))?;
-        }
-        for (i, got) in crowd.run()?.iter().enumerate() {
-            let made = &made[i % sizes.len()];
-            agrees(got, &made.on_cpu(&made.pose((i / sizes.len()) as u64)))?;
-        }
+    crowd.encode(&mut gpu.encoder())?;
+    let checked = crowd.instances().into_iter().enumerate().step_by(37);
+    let (places, some): (Vec<usize>, Vec<InstanceId>) = checked.unzip();
+    for (i, got) in places.into_iter().zip(crowd.read(&some)?) {
+        agrees(&got, &made[i % 20].on_cpu(&skins[i % 20].1[i / 20 % 25]))?;
     }
     Ok(())
 }
@@ -238,29 +177,12 @@ fn nothing(gpu: &Gpu) -> Result<(), Failure> {
     let skin = crowd.add_skin(made(&Spec::default())?.packed)?;
     ensure(crowd.add_instances(skin, 0)?.is_empty(), "no ids")?;
     ensure(crowd.run()?.is_empty(), "results of no instance")?;
-    let specs = [
-        Spec::default().points(0).shapes(3),
-        Spec::default()
-            .joints(0)
-            .influences(Influences::None)
-            .shapes(2),
-        Spec::default()
-            .points(0)
-            .joints(0)
-            .influences(Influences::None),
-    ];
-    let mut expected = Vec::new();
-    for spec in &specs {
-        let made = made(spec)?;
-        let skin = crowd.add_skin(made.packed.clone())?;
-        posed(&mut crowd, skin, &made.pose(3))?;
-        expected.push(made.on_cpu(&made.pose(3)));
-    }
-    for (got, want) in crowd.run()?.iter().zip(&expected) {
-        agrees(got, want)?;
-    }
-    for id in crowd.instances() {
-        crowd.remove_instance(id)?;
+    let bare = Spec::default().joints(0).influences(Influences::None);
+    for spec in [Spec::default().points(0), bare, bare.points(0)].map(|s| s.shapes(2)) {
+        let made = made(&spec)?;
+        let ids = add_posed(&mut crowd, &made.packed, &[made.pose(3)])?;
+        agrees(&crowd.run()?[0], &made.on_cpu(&made.pose(3)))?;
+        crowd.remove_instance(ids[0])?;
     }
     ensure(crowd.run()?.is_empty(), "results of removed instances")
 }

@@ -3,42 +3,224 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::{Failure, ensure};
+use glam::{DMat4, DVec3, Vec3, Vec4};
 use sinew::gpu::{
     Crowd, Deformed, InstanceId, OutputTarget, Prewarm, SkinId, Skinner, SkinnerOptions,
 };
-use sinew::kernel::{PackedPose, PackedSkin};
-use sinew::skel::{Skin, SkinningMethod};
+use sinew::kernel::{PackedPose, PackedSkin, Palette};
+use sinew::mesh::RenderVertices;
+use sinew::skel::{MeshTopology, Pose, Skin, SkinningMethod, reference};
 
 use crate::host::{Gpu, posed};
 pub use crate::outputs::shown::bits;
 use crate::outputs::shown::on_cpu;
 
 use crate::cases::{self, Influences, Spec};
-use crate::compare::compare;
+use crate::compare::{compare, compare_but};
 use crate::tolerance;
 
-/// A skin and what it is packed to.
+/// A skin, what it is packed to, and how it moves.
 #[derive(Clone)]
 pub struct Made {
+    pub spec: Spec,
     pub skin: Skin,
     pub packed: Arc<PackedSkin>,
+    /// If normals are computed.
+    pub faces: Option<MeshTopology>,
+}
+
+/// What is expected of a pose.
+pub struct Expected {
+    points: Vec<DVec3>,
+    normals: Option<Vec<DVec3>>,
+    tangents: Option<Vec<DVec3>>,
+    /// Points and normals that hang on rounding (see [`reference::hemisphere_ties`]), which two
+    /// implementations need not agree on.
+    ties: [Vec<bool>; 2],
+    pub mirror: Deformed,
 }
 
 pub fn made(spec: &Spec) -> Result<Made, Failure> {
     let skin = cases::skin(spec);
     let packed = Arc::new(PackedSkin::pack("/Case", &skin)?);
-    Ok(Made { skin, packed })
+    let (spec, faces) = (*spec, None);
+    Ok(Made {
+        spec,
+        skin,
+        packed,
+        faces,
+    })
 }
 
 impl Made {
+    /// A pose that is not packed.
+    pub fn unpacked(&self, seed: u64) -> Pose {
+        cases::pose_in(&self.skin, self.spec.motion, seed)
+    }
+
     pub fn pose(&self, seed: u64) -> PackedPose {
-        PackedPose::pack(&self.packed, &cases::pose(&self.skin, seed)).expect("sizes that fit")
+        PackedPose::pack(&self.packed, &self.unpacked(seed)).expect("sizes that fit")
+    }
+
+    /// Fills in a pose.
+    pub fn fill(&self, seed: u64, pose: &mut Pose) {
+        let from = self.unpacked(seed);
+        let weights = &from.channel_weights;
+        pose.channel_weights.extend_from_slice(weights);
+        pose.skinning = from.skinning;
+        (pose.geom_bind, pose.out_from_skel) = (from.geom_bind, from.out_from_skel);
+    }
+
+    /// A pose by a palette and weights, where the skin is.
+    pub fn posed_by(&self, palette: Option<Arc<Palette>>, weights: Vec<f32>) -> PackedPose {
+        PackedPose::with_palette(&self.packed, palette, DMat4::IDENTITY, weights)
+            .expect("sizes that fit")
+    }
+
+    /// The same skin with more packed to it.
+    pub fn packed_as(
+        mut self,
+        more: impl FnOnce(PackedSkin) -> Result<PackedSkin, Failure>,
+    ) -> Result<Self, Failure> {
+        self.packed = Arc::new(more(PackedSkin::clone(&self.packed))?);
+        Ok(self)
+    }
+
+    /// The same skin with normals that are computed.
+    pub fn with_faces(mut self, faces: MeshTopology) -> Result<Self, Failure> {
+        self = self.packed_as(|packed| Ok(packed.with_smooth_normals(&faces)?))?;
+        self.faces = Some(faces);
+        Ok(self)
     }
 
     /// What the CPU makes of it.
     pub fn on_cpu(&self, pose: &PackedPose) -> Deformed {
         on_cpu(&self.packed, pose)
     }
+
+    /// What the reference and the CPU make of a pose.
+    pub fn expected(&self, seed: u64) -> Result<Expected, Failure> {
+        let (skin, pose) = (&self.skin, self.unpacked(seed));
+        let want = reference::deform(skin, &pose)?;
+        let ties = reference::hemisphere_ties(skin, &pose, tolerance::HEMISPHERE_TIE)?;
+        for ties in [&ties.points, &ties.normals] {
+            let count = ties.iter().filter(|t| **t).count();
+            let most = tolerance::MOST_TIES_OF_20_JOINTS * ties.len() as f64;
+            let text = format!("{count} ties among {}", ties.len());
+            ensure(count <= 2 || count as f64 <= most, &text)?;
+        }
+        let vertices = self.packed.vertices();
+        let points = vertices.map(RenderVertices::points);
+        let normals = vertices.and_then(RenderVertices::normals).or(points);
+        let rest = vertices.and_then(RenderVertices::tangents);
+        let carried = rest.zip(points).map(|(rest, points)| {
+            let pairs = points.iter().zip(rest);
+            let pairs = pairs.map(|(p, t)| (*p as usize, t.truncate().as_dvec3()));
+            reference::carry(skin, &pose, &pairs.collect::<Vec<_>>())
+        });
+        let of_normals = want.normals.is_some().then_some(&ties.normals);
+        let of_normals = of_normals.map(|ties| spread(ties, normals));
+        Ok(Expected {
+            points: spread(&want.points, points),
+            normals: want.normals.map(|all| spread(&all, normals)),
+            tangents: carried.transpose()?,
+            ties: [spread(&ties.points, points), of_normals.unwrap_or_default()],
+            mirror: self.on_cpu(&self.pose(seed)),
+        })
+    }
+
+    /// Compares every kind of result with the reference and with the CPU.
+    pub fn agrees(&self, got: &Deformed, want: &Expected) -> Result<(), Failure> {
+        let ([points, normals], mirror) = (&want.ties, &want.mirror);
+        let allowed = tolerance::POINTS;
+        compare_but("points, f64", points, &got.points, &want.points, allowed)?;
+        let allowed = tolerance::MIRROR_POINTS;
+        compare_but("points", points, &got.points, &mirror.points, allowed)?;
+        if let (Some(got), Some(want)) = (&got.tangents, &want.tangents) {
+            let xyz: Vec<DVec3> = got.iter().map(|t| t.truncate().as_dvec3()).collect();
+            compare_but("tangents", points, &xyz, want, tolerance::TANGENTS)?;
+        }
+        let hands = |tangents: &Option<Vec<Vec4>>| -> Option<Vec<f32>> {
+            Some(tangents.as_ref()?.iter().map(|t| t.w).collect())
+        };
+        let same = hands(&got.tangents) == hands(&mirror.tangents);
+        ensure(same, "a tangent lost its handedness, or none was expected")?;
+        if let Some(faces) = &self.faces {
+            return self.made_normals_agree(got, faces);
+        }
+        match (&got.normals, &want.normals, &mirror.normals) {
+            (Some(got), Some(want), Some(mirror)) => {
+                compare_but("normals, f64", normals, got, want, tolerance::NORMALS)?;
+                let allowed = tolerance::MIRROR_NORMALS;
+                Ok(compare_but("normals", normals, got, mirror, allowed)?)
+            }
+            (None, None, None) => Ok(()),
+            _ => Err("normals on one side only".into()),
+        }
+    }
+
+    /// Normals have to be those of the points in f64, but where these cancel to nothing.
+    fn made_normals_agree(&self, got: &Deformed, faces: &MeshTopology) -> Result<(), Failure> {
+        let own: Vec<u32> = (0..self.skin.points().len() as u32).collect();
+        let vertices = self.packed.vertices();
+        let places = vertices.map_or(&own[..], RenderVertices::points);
+        // Of the points that the kernel made: what is compared is the normals' own arithmetic.
+        let mut points = vec![DVec3::ZERO; own.len()];
+        for (place, p) in places.iter().zip(&got.points) {
+            points[*place as usize] = p.as_dvec3();
+        }
+        let want = reference::smooth_normals(faces, &points)?;
+        let cancels = cancelled(faces, &points);
+        let normals = got.normals.as_ref().ok_or("no normals")?;
+        let unit = |n: &Vec3| *n == Vec3::ZERO || (n.length() - 1.0).abs() < tolerance::UNIT_LENGTH;
+        ensure(normals.iter().all(unit), "a normal that is no unit vector")?;
+        let left_out = spread(&cancels, Some(places));
+        let count = left_out.iter().filter(|out| **out).count();
+        ensure(count * 50 <= normals.len(), "too much cancels")?;
+        let (want, allowed) = (spread(&want, Some(places)), tolerance::MADE_NORMALS);
+        Ok(compare_but("normals", &left_out, normals, &want, allowed)?)
+    }
+}
+
+/// Which points have areas around them that cancel to nothing.
+fn cancelled(faces: &MeshTopology, points: &[DVec3]) -> Vec<bool> {
+    let mut sums = vec![(DVec3::ZERO, 0.0); points.len()];
+    for face in 0..faces.face_count() {
+        if faces.holes().contains(&(face as u32)) {
+            continue;
+        }
+        let corners = &faces.corner_points()[faces.corners(face)];
+        for i in 0..corners.len() {
+            let at = |i: usize| points[corners[i % corners.len()] as usize];
+            let area = (at(i + 1) - at(i)).cross(at(i + corners.len() - 1) - at(i));
+            let (sum, length) = &mut sums[corners[i] as usize];
+            *sum += area;
+            *length += area.length();
+        }
+    }
+    let sums = sums.iter();
+    sums.map(|(sum, terms)| sum.length() < terms * tolerance::CANCELLED_AREAS)
+        .collect()
+}
+
+/// The values at some places, or all.
+fn spread<T: Copy>(all: &[T], places: Option<&[u32]>) -> Vec<T> {
+    places.map_or_else(
+        || all.to_vec(),
+        |places| places.iter().map(|p| all[*p as usize]).collect(),
+    )
+}
+
+/// Skins with poses of some seeds, in one crowd.
+pub fn crowd_of_all<'a>(
+    mut crowd: Crowd,
+    all: impl IntoIterator<Item = (&'a Made, &'a [u64])>,
+) -> Result<Crowd, Failure> {
+    for (made, seeds) in all {
+        let poses: Vec<PackedPose> = seeds.iter().map(|seed| made.pose(*seed)).collect();
+        add_posed(&mut crowd, &made.packed, &poses)?;
+    }
+    Ok(crowd)
 }
 
 /// Skins of every kind, each of few points, made once.

@@ -8,7 +8,6 @@ mod loss;
 pub mod made;
 mod posing;
 mod reading;
-mod repeat;
 mod retained;
 mod visibility;
 
@@ -31,7 +30,6 @@ pub fn checks() -> Vec<Check> {
         (Subject::BlendShapes, blend_lists::CHECKS),
         (Subject::Bounds, boxes::CHECKS),
         (Subject::Crowds, reading::CHECKS),
-        (Subject::Crowds, repeat::CHECKS),
         (Subject::Growth, retained::CHECKS),
         (Subject::Crowds, visibility::CHECKS),
         (Subject::Loss, loss::CHECKS),

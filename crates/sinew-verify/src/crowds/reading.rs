@@ -5,7 +5,7 @@ use sinew::gpu::{Crowd, Deformed, GpuError, InstanceId, ReadTicket, wait_for};
 
 use crate::cases::Spec;
 use crate::crowds::Run;
-use crate::crowds::made::{Made, agrees, bits, made, twenty};
+use crate::crowds::made::{Made, agrees, all_bits, bits, crowd_of, made, twenty};
 use crate::host::{Gpu, posed, wrong_use};
 
 pub const CHECKS: &[(&str, Run)] = &[
@@ -14,6 +14,7 @@ pub const CHECKS: &[(&str, Run)] = &[
     ("reading_of_dropped_encoders", dropped),
     ("reading_refuses_what_is_wrong", refused),
     ("reading_nothing", nothing),
+    ("repeats_on_the_gpu", repeats),
 ];
 
 struct One {
@@ -23,13 +24,10 @@ struct One {
 }
 
 fn one(gpu: &Gpu, seed: u64) -> Result<One, Failure> {
-    let made = made(
-        &Spec::default()
-            .seed(seed)
-            .face_varying(seed.is_multiple_of(2)),
-    )?;
-    let mut crowd = gpu.crowd()?;
-    let skin = crowd.add_skin(made.packed.clone())?;
+    let spec = Spec::default()
+        .seed(seed)
+        .face_varying(seed.is_multiple_of(2));
+    let (made, mut crowd, skin) = crowd_of(gpu, &spec)?;
     let id = crowd.add_instance(skin)?;
     Ok(One { crowd, made, id })
 }
@@ -64,14 +62,11 @@ fn out_of_order(gpu: &Gpu) -> Result<(), Failure> {
     for round in 0..5u64 {
         // Three frames of both in one submit, three more in submits of their own.
         let mut tickets = Vec::new();
-        let mut shared = gpu.device.create_command_encoder(&Default::default());
+        let mut shared = gpu.encoder();
         for frame in 0..3u64 {
             let seed = 100 * round + frame;
-            tickets.push((
-                seed,
-                a.frame(&mut shared, seed)?,
-                b.frame(&mut shared, seed + 50)?,
-            ));
+            let of_a = a.frame(&mut shared, seed)?;
+            tickets.push((seed, of_a, b.frame(&mut shared, seed + 50)?));
         }
         for (_, of_a, of_b) in &tickets {
             a.crowd.poll()?;
@@ -81,12 +76,9 @@ fn out_of_order(gpu: &Gpu) -> Result<(), Failure> {
         gpu.queue.submit([shared.finish()]);
         for frame in 3..6u64 {
             let seed = 100 * round + frame;
-            let mut encoder = gpu.device.create_command_encoder(&Default::default());
-            tickets.push((
-                seed,
-                a.frame(&mut encoder, seed)?,
-                b.frame(&mut encoder, seed + 50)?,
-            ));
+            let mut encoder = gpu.encoder();
+            let of_a = a.frame(&mut encoder, seed)?;
+            tickets.push((seed, of_a, b.frame(&mut encoder, seed + 50)?));
             gpu.queue.submit([encoder.finish()]);
         }
         for i in [4, 0, 5, 2, 1, 3] {
@@ -96,22 +88,20 @@ fn out_of_order(gpu: &Gpu) -> Result<(), Failure> {
         }
     }
     // The blocking way gives the same.
-    let mut encoder = gpu.device.create_command_encoder(&Default::default());
+    let mut encoder = gpu.encoder();
     let ticket = a.frame(&mut encoder, 9)?;
     gpu.queue.submit([encoder.finish()]);
     let blocking = a.crowd.read(&[a.id])?;
     let late = taken(gpu, &mut a.crowd, &ticket)?;
-    ensure(
-        bits(&blocking[0]) == bits(&late[0]),
-        "two ways, two results",
-    )
+    let same = bits(&blocking[0]) == bits(&late[0]);
+    ensure(same, "two ways, two results")
 }
 
 fn bound(gpu: &Gpu) -> Result<(), Failure> {
     let mut a = one(gpu, 1)?;
     for _ in 0..3 {
         let mut tickets = Vec::new();
-        let mut encoder = gpu.device.create_command_encoder(&Default::default());
+        let mut encoder = gpu.encoder();
         for seed in 0..Crowd::MOST_READS as u64 {
             tickets.push(a.frame(&mut encoder, seed)?);
         }
@@ -124,16 +114,13 @@ fn bound(gpu: &Gpu) -> Result<(), Failure> {
         let last = Crowd::MOST_READS - 1;
         a.check(gpu, &tickets[last], last as u64)?;
         tickets.drain(4..6);
-        let mut encoder = gpu.device.create_command_encoder(&Default::default());
-        let more = [
-            a.frame(&mut encoder, 20)?,
-            a.frame(&mut encoder, 21)?,
-            a.frame(&mut encoder, 22)?,
-        ];
-        ensure(
-            a.crowd.request_read(&mut encoder, &[a.id]).is_err(),
-            "beyond the bound",
-        )?;
+        let mut encoder = gpu.encoder();
+        let mut more = Vec::new();
+        for seed in 20..23 {
+            more.push(a.frame(&mut encoder, seed)?);
+        }
+        let full = a.crowd.request_read(&mut encoder, &[a.id]);
+        ensure(full.is_err(), "beyond the bound")?;
         gpu.queue.submit([encoder.finish()]);
         for (ticket, seed) in more.iter().zip(20..) {
             a.check(gpu, ticket, seed)?;
@@ -147,13 +134,13 @@ fn bound(gpu: &Gpu) -> Result<(), Failure> {
 fn dropped(gpu: &Gpu) -> Result<(), Failure> {
     let mut a = one(gpu, 1)?;
     for _ in 0..3 * Crowd::MOST_READS {
-        let mut encoder = gpu.device.create_command_encoder(&Default::default());
+        let mut encoder = gpu.encoder();
         let ticket = a.frame(&mut encoder, 1)?;
         drop(encoder);
         let taken = a.crowd.take(&ticket).ok_or("nothing")?;
         wrong_use("dropped", taken)?;
     }
-    let mut encoder = gpu.device.create_command_encoder(&Default::default());
+    let mut encoder = gpu.encoder();
     let ticket = a.frame(&mut encoder, 4)?;
     gpu.queue.submit([encoder.finish()]);
     a.check(gpu, &ticket, 4)
@@ -161,7 +148,7 @@ fn dropped(gpu: &Gpu) -> Result<(), Failure> {
 
 fn refused(gpu: &Gpu) -> Result<(), Failure> {
     let (mut a, mut b) = (one(gpu, 1)?, one(gpu, 2)?);
-    let mut encoder = gpu.device.create_command_encoder(&Default::default());
+    let mut encoder = gpu.encoder();
     let too_early = a.crowd.request_read(&mut encoder, &[a.id]);
     wrong_use("expected a frame", too_early)?;
     let ticket = a.frame(&mut encoder, 1)?;
@@ -175,7 +162,7 @@ fn refused(gpu: &Gpu) -> Result<(), Failure> {
 
 fn nothing(gpu: &Gpu) -> Result<(), Failure> {
     let mut crowd = gpu.crowd()?;
-    let mut encoder = gpu.device.create_command_encoder(&Default::default());
+    let mut encoder = gpu.encoder();
     let ticket = crowd.request_read(&mut encoder, &[])?;
     let empty = crowd.take(&ticket).ok_or("nothing to wait for")??;
     ensure(empty.is_empty(), "results of nothing")?;
@@ -196,4 +183,48 @@ fn nothing(gpu: &Gpu) -> Result<(), Failure> {
         agrees(got, &made.on_cpu(&made.pose(8)))?;
     }
     ensure(got.len() == all.len(), "some are missing")
+}
+
+/// The same bits again: of frames one by one, in flight at once, and on another device.
+fn repeats(gpu: &Gpu) -> Result<(), Failure> {
+    let all = twenty()?;
+    let run = |gpu: &Gpu, in_one_submit: bool, waits: bool| -> Result<_, Failure> {
+        let mut crowd = gpu.crowd()?;
+        let mut ids = Vec::new();
+        for made in &all {
+            let skin = crowd.add_skin(made.packed.clone())?;
+            ids.push(crowd.add_instance(skin)?);
+        }
+        let (mut encoder, mut tickets) = (gpu.encoder(), Vec::new());
+        for time in 0..3 {
+            for (id, made) in ids.iter().zip(&all) {
+                crowd.set_pose(*id, &made.pose(time))?;
+            }
+            crowd.encode(&mut encoder)?;
+            tickets.push(crowd.request_read(&mut encoder, &ids)?);
+            if !in_one_submit {
+                let frame = std::mem::replace(&mut encoder, gpu.encoder());
+                gpu.queue.submit([frame.finish()]);
+            }
+            if waits {
+                gpu.finish()?;
+            }
+        }
+        gpu.queue.submit([encoder.finish()]);
+        // The last one first.
+        let mut take = |ticket| Ok(all_bits(&taken(gpu, &mut crowd, ticket)?));
+        tickets.iter().rev().map(&mut take).collect()
+    };
+    let want: Vec<Vec<Vec<u32>>> = run(gpu, false, true)?;
+    ensure(want[0] != want[1], "frames do not differ")?;
+    let other = gpu.another()?;
+    for (what, found) in [
+        ("again", run(gpu, false, true)?),
+        ("in flight", run(gpu, false, false)?),
+        ("in one submit", run(gpu, true, false)?),
+        ("on another device", run(&other, false, true)?),
+    ] {
+        ensure(found == want, &format!("other bits {what}"))?;
+    }
+    Ok(())
 }

@@ -4,14 +4,14 @@ use crate::{Failure, ensure};
 use sinew::gpu::{Crowd, InstancePose};
 use sinew::kernel::PackedPose;
 
-use crate::cases::{self, Spec};
+use crate::cases::Spec;
 use crate::crowds::Run;
-use crate::crowds::made::{Made, agrees, made};
-use crate::host::Gpu;
+use crate::crowds::made::{agrees, crowd_of, made};
+use crate::host::{Gpu, posed, wrong_use};
 
 pub const CHECKS: &[(&str, Run)] = &[
     ("retained_uploads_only_what_changed", only_what_changed),
-    ("retained_palettes_part_and_meet", part_and_meet),
+    ("shared_palettes_are_uploaded_once", shared),
 ];
 
 fn uploaded(crowd: &mut Crowd) -> Result<u64, Failure> {
@@ -24,22 +24,17 @@ fn expect(what: &str, found: u64, expected: u64) -> Result<(), Failure> {
     ensure(found == expected, &text)
 }
 
-/// The same palette and way out with other weights.
-fn with_weights(made: &Made, pose: &PackedPose, weights: Vec<f32>) -> PackedPose {
-    let palette = pose.palette().cloned();
-    PackedPose::with_palette(&made.packed, palette, glam::DMat4::IDENTITY, weights)
-        .expect("sizes that fit")
-}
-
 fn only_what_changed(gpu: &Gpu) -> Result<(), Failure> {
-    let made = made(&Spec::default().shapes(5))?;
-    let channels = made.pose(0).channel_weights().len();
-    let mut crowd = gpu.crowd()?;
-    let skin = crowd.add_skin(made.packed.clone())?;
+    let (made, mut crowd, skin) = crowd_of(gpu, &Spec::default().shapes(5))?;
+    let channels = made.packed.channel_count();
+    // The same palette and way out with other weights.
+    let with = |pose: &PackedPose, weight: f32| {
+        made.posed_by(pose.palette().cloned(), vec![weight; channels])
+    };
     let ids = crowd.add_instances(skin, 400)?;
     let poses: Vec<PackedPose> = (0..400).map(|i| made.pose(i)).collect();
     for (id, pose) in ids.iter().zip(&poses) {
-        crowd.set_pose(*id, &with_weights(&made, pose, vec![0.5; channels]))?;
+        crowd.set_pose(*id, &with(pose, 0.5))?;
     }
     let first = uploaded(&mut crowd)?;
     ensure(first > 400 * 96, "the first frame uploads everything")?;
@@ -47,24 +42,24 @@ fn only_what_changed(gpu: &Gpu) -> Result<(), Failure> {
 
     // The same again, by the same palettes and by equal ones.
     for (id, pose) in ids.iter().zip(&poses) {
-        crowd.set_pose(*id, &with_weights(&made, pose, vec![0.5; channels]))?;
+        crowd.set_pose(*id, &with(pose, 0.5))?;
         let equal = made.pose(u64::from(id.index()));
-        crowd.set_pose(*id, &with_weights(&made, &equal, vec![0.5; channels]))?;
+        crowd.set_pose(*id, &with(&equal, 0.5))?;
     }
     expect("equal poses", uploaded(&mut crowd)?, 0)?;
 
     for (id, pose) in ids.iter().zip(&poses) {
-        crowd.set_pose(*id, &with_weights(&made, pose, vec![0.25; channels]))?;
+        crowd.set_pose(*id, &with(pose, 0.25))?;
     }
     let all = 400 * channels as u64 * 4;
     expect("all weights", uploaded(&mut crowd)?, all)?;
-    let one = with_weights(&made, &poses[7], vec![0.75; channels]);
+    let one = with(&poses[7], 0.75);
     crowd.set_pose(ids[7], &one)?;
     expect("one's weights", uploaded(&mut crowd)?, channels as u64 * 4)?;
 
     // A palette of its own has blocks for points and normals.
     let entries = made.packed.palette_entry_count() as u64;
-    let other = with_weights(&made, &made.pose(1000), vec![0.75; channels]);
+    let other = with(&made.pose(1000), 0.75);
     crowd.set_pose(ids[7], &other)?;
     expect("one's palette", uploaded(&mut crowd)?, entries * 2 * 48)?;
     let moved = glam::DMat4::from_translation(glam::DVec3::X);
@@ -101,89 +96,42 @@ fn only_what_changed(gpu: &Gpu) -> Result<(), Failure> {
     agrees(&results[7], &made.on_cpu(&pose))
 }
 
-/// Instances that share palettes by id, go apart, and meet again.
-fn part_and_meet(gpu: &Gpu) -> Result<(), Failure> {
-    let made = made(&Spec::default())?;
-    let mut crowd = gpu.crowd()?;
-    let skin = crowd.add_skin(made.packed.clone())?;
-    let ids = crowd.add_instances(skin, 4)?;
-    let palette = made.packed.palette_entry_count() as u64 * 2 * 48;
-    let poses: Vec<PackedPose> = (0..8).map(|i| made.pose(i)).collect();
-    let of = |seed: usize| poses[seed].palette().cloned().expect("posed");
-    let shared = [crowd.add_palette(of(0)), crowd.add_palette(of(1))];
-    // Which palette each instance refers to, or none; and the pose of each.
-    let frame = |crowd: &mut Crowd, refer: [Option<usize>; 4], seeds: [usize; 4]| {
-        for ((id, seed), palette) in ids.iter().zip(seeds).zip(refer) {
-            let pose = &poses[seed];
-            match palette.map(|p| shared[p]) {
-                Some(palette) => {
-                    crowd.set_palette(palette, &of(seed))?;
-                    crowd.set_pose(*id, InstancePose::Shared { palette, pose })?;
-                }
-                None => crowd.set_pose(*id, pose)?,
-            }
-        }
-        let bytes = uploaded(crowd)?;
-        for (got, seed) in crowd.read(&ids)?.iter().zip(seeds) {
-            agrees(got, &made.on_cpu(&made.pose(seed as u64)))?;
-        }
-        Ok::<u64, Failure>(bytes)
+/// Instances that share a palette by its id: it is uploaded once, and they move with it.
+fn shared(gpu: &Gpu) -> Result<(), Failure> {
+    let (made, mut crowd, skin) = crowd_of(gpu, &Spec::default())?;
+    let of = |seed: u64| made.pose(seed).palette().cloned().expect("posed");
+    let palette = crowd.add_palette(of(0));
+    let pose = made.pose(0);
+    let refer = InstancePose::Shared {
+        palette,
+        pose: &pose,
     };
-    let (a, b) = (Some(0), Some(1));
-    frame(&mut crowd, [a, a, a, b], [0, 0, 0, 1])?;
-    // All of a palette move: it is uploaded once, with the matrices out of skeleton space that differ.
-    let bytes = frame(&mut crowd, [a, a, a, b], [2, 2, 2, 1])?;
-    expect("one palette and three ways out", bytes, palette + 3 * 96)?;
-    // A palette alone moves, and those that refer to it with it.
-    crowd.set_palette(shared[1], &of(1))?;
-    expect("the same palette", uploaded(&mut crowd)?, 0)?;
-    crowd.set_palette(shared[0], &of(6))?;
-    expect("another palette", uploaded(&mut crowd)?, palette)?;
-    for id in &ids[..3] {
-        let moved = PackedPose::with_palette(
-            &made.packed,
-            Some(of(6)),
-            cases::pose(&made.skin, 2).out_from_skel,
-            Vec::new(),
-        )?;
-        agrees(&crowd.read(&[*id])?[0], &made.on_cpu(&moved))?;
+    for _ in 0..3 {
+        posed(&mut crowd, skin, refer)?;
     }
-    // Some go to another palette, there and back, or have their own.
-    frame(&mut crowd, [b, a, a, b], [1, 2, 2, 1])?;
-    frame(&mut crowd, [a, a, a, b], [3, 3, 3, 1])?;
-    frame(&mut crowd, [None; 4], [3, 4, 5, 6])?;
-    frame(&mut crowd, [None, a, None, b], [7, 7, 7, 0])?;
-    let in_use = crowd.remove_palette(shared[0]);
-    ensure(in_use.is_err(), "a palette that is in use was removed")?;
-    frame(&mut crowd, [None; 4], [7, 0, 7, 0])?;
-    crowd.remove_palette(shared[0])?;
-    let palette = shared[0];
-    ensure(
-        crowd.set_palette(palette, &of(1)).is_err()
-            && crowd.remove_palette(palette).is_err()
-            && crowd
-                .set_pose(
-                    ids[0],
-                    InstancePose::Shared {
-                        palette,
-                        pose: &poses[0],
-                    },
-                )
-                .is_err(),
-        "a palette that was removed",
-    )?;
+    uploaded(&mut crowd)?;
+    let bytes = made.packed.palette_entry_count() as u64 * 2 * 48;
+    for (what, seed, expected) in [("the same palette", 0, 0), ("another palette", 6, bytes)] {
+        crowd.set_palette(palette, &of(seed))?;
+        expect(what, uploaded(&mut crowd)?, expected)?;
+    }
+    let all = crowd.instances();
     let other = self::made(&Spec::default().joints(7))?;
     let small = other.pose(1).palette().cloned().expect("posed");
-    ensure(
-        crowd.set_palette(shared[1], &small).is_err(),
-        "a palette of another size",
-    )?;
-    let small = crowd.add_palette(small);
-    let (palette, pose) = (small, &poses[0]);
-    ensure(
-        crowd
-            .set_pose(ids[0], InstancePose::Shared { palette, pose })
-            .is_err(),
-        "a palette for another skin",
-    )
+    let refused = crowd.set_palette(palette, &small);
+    wrong_use("", refused)?;
+    let small = InstancePose::Shared {
+        palette: crowd.add_palette(small),
+        pose: &pose,
+    };
+    wrong_use("", crowd.set_pose(all[0], small))?;
+    wrong_use("instances that use it", crowd.remove_palette(palette))?;
+    for id in &all {
+        crowd.set_pose(*id, &pose)?;
+    }
+    crowd.remove_palette(palette)?;
+    let gone = "a palette of another crowd";
+    wrong_use(gone, crowd.set_palette(palette, &of(1)))?;
+    wrong_use(gone, crowd.remove_palette(palette))?;
+    wrong_use(gone, crowd.set_pose(all[0], refer))
 }

@@ -3,7 +3,6 @@
 //! default limits.
 
 mod made_normals;
-mod previous;
 mod sharing;
 pub mod shown;
 mod targets;
@@ -20,7 +19,6 @@ pub fn checks() -> Vec<Check> {
     let on_cpu = [
         (Subject::Tangents, vertices::ON_CPU),
         (Subject::SmoothNormals, made_normals::ON_CPU),
-        (Subject::Outputs, sharing::ON_CPU),
     ];
     for (subject, list) in on_cpu {
         for (name, run) in list {
@@ -31,7 +29,6 @@ pub fn checks() -> Vec<Check> {
         (Subject::Tangents, vertices::CHECKS),
         (Subject::SmoothNormals, made_normals::CHECKS),
         (Subject::Outputs, targets::CHECKS),
-        (Subject::Outputs, previous::CHECKS),
         (Subject::Outputs, sharing::CHECKS),
     ];
     for (subject, list) in on_gpu {

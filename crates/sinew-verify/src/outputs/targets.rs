@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use crate::{Failure, ensure};
 use sinew::gpu::{Attribute, Crowd, Deformed, GpuError, OutputTarget};
-use sinew::kernel::{PackedPose, PackedSkin};
-use sinew::skel::MeshTopology;
 use wgpu::BufferUsages;
 
-use crate::cases::{self, Spec};
+use crate::cases::Spec;
+use crate::crowds::made::{Made, made};
 use crate::host::{Gpu, posed_to, tight, wrong_use};
 use crate::outputs::Run;
-use crate::outputs::shown::{Shown, bits, every_kind};
+use crate::outputs::shown::{bits, every_kind};
 
 pub const CHECKS: &[(&str, Run)] = &[
     ("interleaved_vertices_are_all_that_is_touched", interleaved),
@@ -20,7 +19,6 @@ pub const CHECKS: &[(&str, Run)] = &[
     ("windows_of_large_buffers", windows),
     ("instances_in_one_buffer_take_one_dispatch", one_dispatch),
     ("wrong_targets_are_named", refused),
-    ("targets_change_and_go", changed),
 ];
 
 /// What callers' buffers hold before.
@@ -56,18 +54,14 @@ fn both(positions: Attribute, normals: Attribute) -> OutputTarget {
 }
 
 /// What the first pose makes of a skin, written to a target.
-fn run_to(mut crowd: Crowd, shown: &Shown, target: OutputTarget) -> Result<Deformed, Failure> {
+fn run_to(mut crowd: Crowd, shown: &Made, target: OutputTarget) -> Result<Deformed, Failure> {
     let skin = crowd.add_skin(Arc::clone(&shown.packed))?;
-    posed_to(&mut crowd, skin, target, &first_pose(shown))?;
+    posed_to(&mut crowd, skin, target, &shown.pose(7))?;
     Ok(crowd.run()?.remove(0))
 }
 
-fn first_pose(shown: &Shown) -> PackedPose {
-    shown.pack(&shown.poses()[0])
-}
-
 /// The same in the crowd's own buffers.
-fn own(gpu: &Gpu, shown: &Shown) -> Result<Deformed, Failure> {
+fn own(gpu: &Gpu, shown: &Made) -> Result<Deformed, Failure> {
     run_to(gpu.crowd()?, shown, OutputTarget::default())
 }
 
@@ -116,8 +110,8 @@ fn interleaved(gpu: &Gpu) -> Result<(), Failure> {
         ensure(
             gpu.read::<u32>(&buffer)? == expected,
             &format!(
-                "{}: something else was touched, or not all written",
-                shown.name
+                "{:?}: something else was touched, or not all written",
+                shown.spec
             ),
         )?;
     }
@@ -125,7 +119,7 @@ fn interleaved(gpu: &Gpu) -> Result<(), Failure> {
 }
 
 /// The first skin that has everything.
-fn full() -> Result<&'static Shown, Failure> {
+fn full() -> Result<&'static Made, Failure> {
     let mut all = every_kind()?.iter();
     let found = all.find(|s| s.packed.tangents().is_some() && s.packed.has_output_normals());
     found.ok_or_else(|| "a skin with everything".into())
@@ -230,7 +224,7 @@ fn one_dispatch(gpu: &Gpu) -> Result<(), Failure> {
                 attribute(&buffer, first + 12, 40),
             )
         };
-        posed_to(&mut crowd, id, target, &first_pose(shown))?;
+        posed_to(&mut crowd, id, target, &shown.pose(7))?;
     }
     let dispatches = crowd.dispatch_count()?;
     ensure(dispatches == 1, &format!("{dispatches} dispatches"))?;
@@ -246,8 +240,8 @@ fn refused(gpu: &Gpu) -> Result<(), Failure> {
     let unreadable = gpu.filled(count as usize * 10, BufferUsages::STORAGE, BEFORE);
     let mut crowd = gpu.crowd()?;
     let id = crowd.add_skin(Arc::clone(&shown.packed))?;
-    let bare = Spec::default().normals(false).points(10);
-    let bare = crowd.add_skin(Arc::new(PackedSkin::pack("/Bare", &cases::skin(&bare))?))?;
+    let bare = made(&Spec::default().normals(false).points(10))?;
+    let bare = crowd.add_skin(bare.packed)?;
     let at = |offset, stride| attribute(&buffer, offset, stride);
     let overlap = "normals: expected bytes apart from the positions";
     let previous = |previous| OutputTarget {
@@ -281,12 +275,12 @@ fn refused(gpu: &Gpu) -> Result<(), Failure> {
         (
             bare,
             both(Attribute::Own, at(0, 12)),
-            "/Bare: normals: expected a skin that has",
+            "/Case: normals: expected a skin that has",
         ),
         (
             bare,
             tangents(at(0, 16)),
-            "/Bare: tangents: expected a skin that has",
+            "/Case: tangents: expected a skin that has",
         ),
     ] {
         wrong_use(words, crowd.add_instance_to(skin, target))?;
@@ -304,65 +298,7 @@ fn refused(gpu: &Gpu) -> Result<(), Failure> {
     }
     // Results that cannot be copied are written all the same.
     let target = positions(attribute(&unreadable, 0, 12));
-    let instance = posed_to(&mut crowd, id, target, &first_pose(shown))?;
+    let instance = posed_to(&mut crowd, id, target, &shown.pose(7))?;
     crowd.submit()?;
     wrong_use("COPY_SRC", crowd.read(&[instance]))
-}
-
-/// Made normals in an interleaved buffer, which one binding serves; then somewhere else; then nowhere.
-fn changed(gpu: &Gpu) -> Result<(), Failure> {
-    let spec = Spec::default().points(300);
-    let skin = cases::skin(&spec);
-    let indices: Vec<i32> = (0..900).map(|i| (i * 7 + i / 3) % 300).collect();
-    let topology = MeshTopology::new("/Case", &[3; 300], &indices, false, 300)?;
-    let packed = PackedSkin::pack("/Case", &skin)?.with_smooth_normals(&topology)?;
-    let shown = Shown {
-        name: "made",
-        spec,
-        skin,
-        packed: Arc::new(packed),
-    };
-    let want = own(gpu, &shown)?;
-    let buffer = gpu.filled(300 * 8, VERTEX, BEFORE);
-    let mut crowd = gpu.crowd()?;
-    let id = crowd.add_skin(Arc::clone(&shown.packed))?;
-    let target = both(attribute(&buffer, 4, 32), attribute(&buffer, 16, 32));
-    let instance = posed_to(&mut crowd, id, target, &first_pose(&shown))?;
-    ensure(bits(&crowd.run()?[0]) == bits(&want), "other results")?;
-    let words = gpu.read::<u32>(&buffer)?;
-    let gaps = words
-        .iter()
-        .enumerate()
-        .filter(|(i, _)| matches!(i % 8, 0 | 7));
-    ensure(
-        gaps.into_iter().all(|(_, w)| *w == BEFORE),
-        "a gap was touched",
-    )?;
-
-    crowd.set_target(instance, positions(attribute(&buffer, 0, 32)))?;
-    ensure(
-        crowd.read(&[instance]).is_err(),
-        "results of a target without a frame",
-    )?;
-    ensure(
-        bits(&crowd.run()?[0]) == bits(&want),
-        "other results after a change",
-    )?;
-
-    let no_normals = OutputTarget {
-        normals: None,
-        ..OutputTarget::default()
-    };
-    crowd.set_target(instance, no_normals)?;
-    let got = crowd.run()?.remove(0);
-    ensure(
-        got.normals.is_none() && got.points == want.points,
-        "normals left out",
-    )?;
-    ensure(
-        crowd.normals_on_gpu(instance)?.is_empty(),
-        "a place of no normals",
-    )?;
-    crowd.remove_instance(instance)?;
-    ensure(crowd.run()?.is_empty(), "results of a removed instance")
 }

@@ -1,55 +1,42 @@
 //! Edits in every order: a crowd that lives, beside one that is made anew for each frame.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use glam::{DMat4, Vec3, Vec4};
+use glam::{Vec3, Vec4};
 use sinew::gpu::{
-    Attribute, BoundsUse, Crowd, Deformed, InstanceId, InstancePose, OutputTarget, PaletteId,
-    PlayedClip, Playing, RigId, SkinnerOptions, UpdateRate, VisibilityMask,
+    Attribute, BoundsUse, Crowd, Deformed, InstanceId, InstancePose, MaskLayout, OutputTarget,
+    PaletteId, PlayedClip, Playing, RigId, SkinId, SkinnerOptions, UpdateRate, VisibilityMask,
 };
 use sinew::kernel::registry::{COMPUTED, FRESH, UPDATES_PREVIOUS};
-use sinew::kernel::{PackedPose, Palette, ScheduleItem, bounds_on_cpu, schedule_on_cpu};
-use sinew::skel::SkinningMethod;
+use sinew::kernel::{Clock, PackedPose, Palette, ScheduleItem, bounds_on_cpu, schedule_on_cpu};
+use sinew::skel::{MeshTopology, SkinningMethod};
 use wgpu::BufferUsages;
 
 use super::Run;
 use super::figure::{CHANNELS, Figure, TABLE, Uploaded, out_from_skel};
-use crate::crowds::made::{Made, twenty};
+use crate::cases::Spec;
+use crate::crowds::made::{Made, made, twenty};
 use crate::host::{Gpu, by_rig, tight};
-use crate::outputs::shown::without_previous;
+use crate::outputs::shown::{bits, vertices, without_previous};
 use crate::posing::rigs;
 use crate::rng::Rng;
 use crate::{Failure, ensure};
 
 pub const CHECKS: &[(&str, Run)] = &[("edits_in_every_order_equal_a_crowd_made_anew", every_order)];
 
-/// What can happen to a crowd between frames.
-const EDITS: [Edit; 21] = [
-    Edit::Add,
-    Edit::AddElsewhere,
-    Edit::Remove,
-    Edit::Replace,
-    Edit::Hide,
-    Edit::Show,
-    Edit::Own,
-    Edit::Host,
-    Edit::Pose,
-    Edit::Rebind,
-    Edit::Still,
-    Edit::Cut,
-    Edit::Play,
-    Edit::Rest,
-    Edit::Drive,
-    Edit::Rig,
-    Edit::Palette,
-    Edit::Boxes,
-    Edit::Mask,
-    Edit::Rate,
-    Edit::Drop,
-];
+macro_rules! edits {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        enum Edit {
+            $($(#[$doc])* $name,)*
+        }
+        const EDITS: &[Edit] = &[$(Edit::$name),*];
+    };
+}
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Edit {
+// What can happen to a crowd between frames.
+edits! {
     Add,
     /// With results in a buffer of the host.
     AddElsewhere,
@@ -82,12 +69,20 @@ enum Edit {
     Palette,
     /// Bounding boxes are computed, or not any more.
     Boxes,
-    /// A mask says who is visible, or does so no more.
+    /// A mask of words or of bits says who is visible, or none does so any more.
     Mask,
     /// It is computed in every frame, or in some.
     Rate,
     /// A frame is encoded and never submitted.
     Drop,
+    /// A function poses some of all that are shown.
+    PoseMany,
+    /// More instances come than buffers have room for, and those of the last time go.
+    Grow,
+    /// A skin without instances goes, and comes again.
+    Skin,
+    /// The crowd is made again.
+    Rebuild,
 }
 
 /// Buffers of the host, and from one position to the next in each.
@@ -97,6 +92,8 @@ const MOST: usize = 24;
 const FEWEST: usize = 6;
 /// Most positions of one.
 const POINTS: usize = 160;
+/// More than the largest index of an instance.
+const INDICES: usize = 512;
 /// What the host's buffers hold before a frame.
 const BEFORE: u32 = 0x4321_1234;
 
@@ -105,6 +102,12 @@ enum To {
     Own { normals: bool, previous: bool },
     Host(usize),
 }
+
+/// Everything but previous positions.
+const OWN: To = To::Own {
+    normals: true,
+    previous: false,
+};
 
 #[derive(Clone)]
 enum Source {
@@ -126,12 +129,10 @@ struct Member {
     rate: UpdateRate,
     /// Whether the host says that it has no frame before.
     fresh: bool,
-    /// Its last positions.
-    before: Vec<u32>,
-    /// Its previous positions, as the last frame left them.
-    previous: Option<Vec<u32>>,
-    /// What the last frame that computed it made of it.
-    last: Option<Vec<u32>>,
+    /// What the last frame that computed it made of it, with the previous positions that it has now.
+    shows: Option<Deformed>,
+    /// Whether a frame of the last submit computed it.
+    is_new: bool,
     /// Its box, if a frame computed one.
     bounds: Option<[Vec3; 2]>,
 }
@@ -148,41 +149,47 @@ struct Walk<'a> {
     gpu: &'a Gpu,
     options: SkinnerOptions,
     rng: Rng,
-    figure: Figure,
+    figure: Arc<Figure>,
     /// Skins: some of all kinds, and the two of the figure.
     made: Vec<Made>,
     crowd: Crowd,
     uploaded: Uploaded,
-    skins: Vec<sinew::gpu::SkinId>,
+    skins: Vec<SkinId>,
+    /// Hidden instances for which buffers grew.
+    more: Vec<InstanceId>,
     members: Vec<Member>,
     rigs: Vec<(RigId, Moves)>,
     /// The kind of skin that each is for.
     palettes: Vec<(usize, PaletteId, Arc<Palette>)>,
     hosts: Vec<wgpu::Buffer>,
+    /// What they hold.
+    expected: Vec<Vec<u32>>,
     is_driven: bool,
     has_boxes: bool,
-    mask: Option<wgpu::Buffer>,
+    mask: Option<VisibilityMask>,
+    /// Which indices the mask shows.
+    visible: Vec<u32>,
     /// While frames skip instances, the state of [`schedule_on_cpu`].
     state: Option<Vec<u32>>,
     clock: f64,
 }
 
 fn target(to: To, slot: usize, hosts: &[wgpu::Buffer]) -> OutputTarget {
+    let mut out = OutputTarget::default();
     match to {
-        To::Own { normals, previous } => OutputTarget {
-            normals: normals.then(Attribute::default),
-            previous: previous.then(Attribute::default),
-            ..OutputTarget::default()
-        },
-        To::Host(number) => OutputTarget {
-            positions: Attribute::In {
+        To::Own { normals, previous } => {
+            out.normals = normals.then(Attribute::default);
+            out.previous = previous.then(Attribute::default);
+        }
+        To::Host(number) => {
+            out.positions = Attribute::In {
                 buffer: hosts[number].clone(),
                 offset: (slot * POINTS * STRIDES[number]) as u64,
                 stride: STRIDES[number] as u64,
-            },
-            ..OutputTarget::default()
-        },
+            };
+        }
     }
+    out
 }
 
 fn set_source(
@@ -222,21 +229,30 @@ fn set_moves(
     Ok(())
 }
 
+/// Skins of every kind: with many blend shapes, with render vertices, with normals that are computed,
+/// one of more than a block of a box; and the two of the figure.
+fn kinds(figure: &Figure) -> Result<Vec<Made>, Failure> {
+    let mut all: Vec<Made> = twenty()?.into_iter().step_by(2).collect();
+    let base = Spec::default().points(60);
+    all.push(made(&base.joints(3).shapes(40))?);
+    let shown = made(&base.shapes(3))?;
+    let places = vertices(&shown.skin, 8, true);
+    all.push(shown.packed_as(|packed| Ok(packed.with_vertices(places)?))?);
+    let corners: Vec<i32> = (0..58).flat_map(|i| [i, i + 1, i + 2]).collect();
+    let faces = MeshTopology::new("/Case", &[3; 58], &corners, false, 60)?;
+    all.push(made(&base.normals(false))?.with_faces(faces)?);
+    all.push(made(&base.points(1100))?);
+    all.extend(figure.skins.iter().cloned());
+    Ok(all)
+}
+
 impl<'a> Walk<'a> {
     fn new(gpu: &'a Gpu, options: SkinnerOptions, seed: u64) -> Result<Self, Failure> {
         let figure = Figure::new(SkinningMethod::ClassicLinear, 12)?;
         let mut crowd = gpu.crowd_with(&options)?;
-        let mut made: Vec<Made> = twenty()?.into_iter().step_by(2).collect();
-        let made_of = |(skin, packed): &(_, Arc<_>)| Made {
-            skin: Clone::clone(skin),
-            packed: Arc::clone(packed),
-        };
-        made.extend(figure.skins.iter().map(made_of));
+        let made = kinds(&figure)?;
         let uploaded = figure.upload(&mut crowd)?;
-        let few = &made[..made.len() - 2];
-        let skins = few.iter().map(|m| crowd.add_skin(Arc::clone(&m.packed)));
-        let mut skins: Vec<_> = skins.collect::<Result<_, _>>()?;
-        skins.extend(&uploaded.skins);
+        let skins = add_skins(&mut crowd, &made, &uploaded)?;
         let usage = BufferUsages::STORAGE | BufferUsages::VERTEX | BufferUsages::COPY_SRC;
         let host = |stride| gpu.filled(MOST * POINTS * stride / 4, usage, BEFORE);
         let mut walk = Self {
@@ -248,21 +264,23 @@ impl<'a> Walk<'a> {
             crowd,
             uploaded,
             skins,
+            more: Vec::new(),
             members: Vec::new(),
             rigs: Vec::new(),
             palettes: Vec::new(),
             hosts: STRIDES.map(host).to_vec(),
+            expected: Vec::new(),
             is_driven: true,
             has_boxes: false,
             mask: None,
+            visible: Vec::new(),
             state: None,
             clock: 0.0,
         };
         for number in 0..4 {
-            walk.add_rig(if number % 2 == 0 {
-                Moves::Plays(number, 0.1)
-            } else {
-                Moves::Rests(7)
+            walk.add_rig(match number % 2 {
+                0 => Moves::Plays(number, 0.1),
+                _ => Moves::Rests(7),
             })?;
         }
         for kind in 0..walk.made.len() {
@@ -274,7 +292,7 @@ impl<'a> Walk<'a> {
                 walk.palettes.push((kind, id, palette));
             }
         }
-        for number in 0..MOST / 2 {
+        for number in 0..MOST * 2 / 3 {
             let to = walk.own();
             walk.add(to, number % walk.made.len())?;
         }
@@ -295,19 +313,26 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Weights of blend shapes, half or most of them 0.
     fn weights(&mut self, kind: usize) -> Vec<f32> {
-        let count = self.made[kind].packed.channel_count();
         let rng = &mut self.rng;
-        let weight = |_| match rng.below(2) {
-            0 => 0.0,
-            _ => rng.range(0.1, 0.9),
+        let few = [2, 8][rng.below(2)];
+        let weight = |_| match rng.below(few) {
+            0 => rng.range(0.1, 0.9),
+            _ => 0.0,
         };
+        let count = self.made[kind].packed.channel_count();
         (0..count).map(weight).collect()
+    }
+
+    fn seed(&mut self) -> u64 {
+        self.rng.below(1000) as u64
     }
 
     /// A pose for a skin: its own, of a palette, or of a rig.
     fn source(&mut self, kind: usize) -> Source {
-        let pose = self.made[kind].pose(self.rng.below(1000) as u64);
+        let seed = self.seed();
+        let pose = self.made[kind].pose(seed);
         let of_kind: Vec<usize> = (0..self.palettes.len())
             .filter(|number| self.palettes[*number].0 == kind)
             .collect();
@@ -336,6 +361,7 @@ impl<'a> Walk<'a> {
         let Some(slot) = (0..MOST).find(is_free) else {
             return Ok(());
         };
+        let to = self.fitting(to, kind);
         let target = target(to, slot, &self.hosts);
         let id = self.crowd.add_instance_to(self.skins[kind], target)?;
         let source = self.source(kind);
@@ -348,18 +374,25 @@ impl<'a> Walk<'a> {
             hidden: false,
             rate: UpdateRate::default(),
             fresh: true,
-            before: Vec::new(),
-            previous: None,
-            last: None,
+            shows: None,
+            is_new: false,
             bounds: None,
         });
         self.put(self.members.len() - 1)
     }
 
+    /// The crowd's own buffers for what has no room in those of the host.
+    fn fitting(&mut self, to: To, kind: usize) -> To {
+        match self.made[kind].packed.output_count() > POINTS {
+            true => self.own(),
+            false => to,
+        }
+    }
+
     fn send(&mut self, at: usize, to: To) -> Result<(), Failure> {
+        let to = self.fitting(to, self.members[at].kind);
         let member = &mut self.members[at];
-        (member.to, member.fresh) = (to, true);
-        (member.last, member.previous) = (None, None);
+        (member.to, member.fresh, member.shows) = (to, true, None);
         let target = target(to, member.slot, &self.hosts);
         Ok(self.crowd.set_target(member.id, target)?)
     }
@@ -375,47 +408,42 @@ impl<'a> Walk<'a> {
     /// Makes an edit, to this instance if it concerns one.
     fn edit(&mut self, edit: Edit, at: usize) -> Result<(), Failure> {
         let at = at % self.members.len();
-        let (kinds, rigs) = (self.made.len(), self.rigs.len());
+        let (id, kind) = (self.members[at].id, self.members[at].kind);
         match edit {
-            Edit::Add => {
-                let (to, kind) = (self.own(), self.rng.below(kinds));
-                self.add(to, kind)?;
-            }
-            Edit::AddElsewhere => {
-                let (to, kind) = (self.host(self.members[at].to), self.rng.below(kinds));
+            Edit::Add | Edit::AddElsewhere => {
+                let to = match edit {
+                    Edit::Add => self.own(),
+                    _ => self.host(self.members[at].to),
+                };
+                let kind = self.rng.below(self.made.len());
                 self.add(to, kind)?;
             }
             Edit::Remove if self.members.len() <= FEWEST => {}
-            Edit::Remove => {
+            Edit::Remove | Edit::Replace => {
                 let gone = self.members.remove(at);
                 self.crowd.remove_instance(gone.id)?;
-            }
-            Edit::Replace => {
-                let gone = self.members.remove(at);
-                self.crowd.remove_instance(gone.id)?;
-                let to = match gone.to {
-                    To::Own { .. } => self.own(),
-                    to => self.host(to),
-                };
-                self.add(to, gone.kind)?;
+                if edit == Edit::Replace {
+                    let to = match gone.to {
+                        To::Own { .. } => self.own(),
+                        to => self.host(to),
+                    };
+                    self.add(to, kind)?;
+                }
             }
             Edit::Hide | Edit::Show => {
-                let member = &mut self.members[at];
-                member.hidden = edit == Edit::Hide;
-                self.crowd.set_hidden(member.id, member.hidden)?;
+                self.members[at].hidden = edit == Edit::Hide;
+                self.crowd.set_hidden(id, edit == Edit::Hide)?;
             }
-            Edit::Own => {
-                let to = self.own();
-                self.send(at, to)?;
-            }
-            Edit::Host => {
-                let to = self.host(self.members[at].to);
+            Edit::Own | Edit::Host => {
+                let to = match edit {
+                    Edit::Own => self.own(),
+                    _ => self.host(self.members[at].to),
+                };
                 self.send(at, to)?;
             }
             Edit::Pose => {
-                let kind = self.members[at].kind;
-                let pose = self.made[kind].pose(self.rng.below(1000) as u64);
-                let weights = self.weights(kind);
+                let (seed, weights) = (self.seed(), self.weights(kind));
+                let pose = self.made[kind].pose(seed);
                 match &mut self.members[at].source {
                     Source::Own(own) => *own = pose,
                     Source::Shared(_, rest) => *rest = pose,
@@ -424,34 +452,33 @@ impl<'a> Walk<'a> {
                 self.put(at)?;
             }
             Edit::Rebind => {
-                self.members[at].source = self.source(self.members[at].kind);
+                self.members[at].source = self.source(kind);
                 self.put(at)?;
             }
             Edit::Still => {
-                let kind = self.members[at].kind;
-                let weights = match self.rng.below(2) {
-                    0 => vec![0.0; self.made[kind].packed.channel_count()],
-                    _ => self.weights(kind),
-                };
+                let mut weights = self.weights(kind);
+                if self.rng.below(2) == 0 {
+                    weights.fill(0.0);
+                }
                 match &mut self.members[at].source {
                     Source::Own(pose) | Source::Shared(_, pose) => {
-                        let (packed, palette) = (&self.made[kind].packed, pose.palette().cloned());
-                        *pose =
-                            PackedPose::with_palette(packed, palette, DMat4::IDENTITY, weights)?;
+                        *pose = self.made[kind].posed_by(pose.palette().cloned(), weights);
                     }
                     Source::Rig(_, of_rig) => *of_rig = weights,
                 }
                 self.put(at)?;
             }
             Edit::Cut => {
+                // Without another pose there is no motion to forget.
+                self.edit(Edit::Pose, at)?;
                 self.members[at].fresh = true;
-                self.crowd.reset_previous(self.members[at].id)?;
+                self.crowd.reset_previous(id)?;
             }
             Edit::Play | Edit::Rest => {
-                let number = self.rng.below(rigs);
+                let number = self.rng.below(self.rigs.len());
                 let moves = match edit {
                     Edit::Play => Moves::Plays(self.rng.below(4), self.rng.range(0.0, 0.5)),
-                    _ => Moves::Rests(self.rng.below(50) as u64),
+                    _ => Moves::Rests(self.seed()),
                 };
                 let rig = self.rigs[number].0;
                 set_moves(&mut self.crowd, &self.figure, &self.uploaded, rig, moves)?;
@@ -459,19 +486,25 @@ impl<'a> Walk<'a> {
             }
             Edit::Drive => {
                 self.is_driven = !self.is_driven;
-                let table = if self.is_driven {
-                    TABLE
-                } else {
-                    [None; CHANNELS]
-                };
-                self.crowd
-                    .set_clip_channels(self.uploaded.skins[1], &table)?;
+                let skin = self.uploaded.skins[1];
+                self.crowd.set_clip_channels(skin, &self.driven())?;
             }
             Edit::Rig => self.replace_rig()?,
             Edit::Palette => {
-                let number = self.rng.below(self.palettes.len());
+                let (mut number, seed) = (self.rng.below(self.palettes.len()), self.seed());
+                // One that somebody moves with, if there is one.
+                let sources = self.members.iter().map(|member| &member.source);
+                let used: Vec<usize> = sources
+                    .filter_map(|source| match source {
+                        Source::Shared(number, _) => Some(*number),
+                        _ => None,
+                    })
+                    .collect();
+                if !used.is_empty() {
+                    number = used[number % used.len()];
+                }
                 let (kind, id, palette) = &mut self.palettes[number];
-                let pose = self.made[*kind].pose(self.rng.below(1000) as u64);
+                let pose = self.made[*kind].pose(seed);
                 *palette = pose.palette().cloned().ok_or("a pose without joints")?;
                 self.crowd.set_palette(*id, palette)?;
             }
@@ -489,15 +522,17 @@ impl<'a> Walk<'a> {
                 self.members.iter_mut().for_each(|m| m.bounds = None);
             }
             Edit::Mask => {
-                self.mask = match self.mask {
-                    Some(_) => None,
-                    None => Some(self.gpu.filled(2 * MOST, BufferUsages::STORAGE, 1)),
+                let buffer = || self.gpu.filled(INDICES, BufferUsages::STORAGE, 1);
+                let last = self.mask.take();
+                self.mask = match last.map(|mask| mask.layout) {
+                    Some(MaskLayout::Bits) => None,
+                    Some(MaskLayout::Words) => Some(VisibilityMask::bits(buffer())),
+                    None => Some(VisibilityMask::words(buffer())),
                 };
-                let mask = self.mask.clone().map(VisibilityMask::words);
-                self.crowd.set_visibility(mask)?;
+                self.crowd.set_visibility(self.mask.clone())?;
                 let slowed = self.members.iter().any(|m| m.rate.every > 1);
                 if self.mask.is_some() || slowed {
-                    self.state.get_or_insert_with(|| vec![0; 1 + 2 * MOST]);
+                    self.state.get_or_insert_default();
                 } else {
                     self.state = None;
                     // None of them has a frame before that computed all.
@@ -509,21 +544,75 @@ impl<'a> Walk<'a> {
                 let phase = Some(phase).filter(|phase| *phase < 2);
                 let rate = UpdateRate { every, phase };
                 self.members[at].rate = rate;
-                self.crowd.set_update_rate(self.members[at].id, rate)?;
+                self.crowd.set_update_rate(id, rate)?;
                 if every > 1 {
-                    self.state.get_or_insert_with(|| vec![0; 1 + 2 * MOST]);
+                    self.state.get_or_insert_default();
                 }
             }
             Edit::Drop => {
                 self.clock += 0.0625;
                 self.crowd.set_clock(self.clock);
-                let device = &self.gpu.device;
-                let mut encoder = device.create_command_encoder(&Default::default());
-                self.crowd.encode(&mut encoder)?;
+                self.crowd.encode(&mut self.gpu.encoder())?;
                 self.members.iter_mut().for_each(|m| m.fresh = true);
+            }
+            Edit::PoseMany => {
+                let seed = self.seed();
+                let mut chosen = BTreeMap::new();
+                for member in self.members.iter_mut().filter(|member| !member.hidden) {
+                    if self.rng.chance(0.5) {
+                        let made = &self.made[member.kind];
+                        member.source = Source::Own(made.pose(seed));
+                        chosen.insert(member.id.index(), made);
+                    }
+                }
+                self.crowd.update_poses(|id, pose| {
+                    let made = chosen.get(&id.index());
+                    made.inspect(|made| made.fill(seed, pose));
+                    Ok::<_, String>(made.is_some())
+                })?;
+            }
+            Edit::Grow => {
+                let count = (self.more.len() + 40).min(INDICES / 2);
+                for id in std::mem::take(&mut self.more) {
+                    self.crowd.remove_instance(id)?;
+                }
+                self.more = self.crowd.add_instances(self.skins[0], count)?;
+                for id in &self.more {
+                    self.crowd.set_hidden(*id, true)?;
+                }
+            }
+            Edit::Skin => {
+                // Not the first, which hidden ones have, and none of the figure's.
+                let mut unused = 1..self.made.len() - 2;
+                let is_unused = |kind: &usize| self.members.iter().all(|m| m.kind != *kind);
+                if let Some(kind) = unused.find(is_unused) {
+                    self.crowd.remove_skin(self.skins[kind])?;
+                    self.skins[kind] = self.crowd.add_skin(self.made[kind].packed.clone())?;
+                }
+            }
+            Edit::Rebuild => {
+                self.crowd = self.crowd.rebuild(&self.gpu.skinner(&self.options)?)?;
+                for member in &mut self.members {
+                    (member.fresh, member.shows, member.bounds) = (true, None, None);
+                    if let To::Host(_) = member.to {
+                        member.to = OWN;
+                    }
+                }
+                self.mask = None;
+                let slowed = self.members.iter().any(|m| m.rate.every > 1);
+                self.state = slowed.then(Vec::new);
             }
         }
         Ok(())
+    }
+
+    /// Which channels of clips drive those of the figure's second skin.
+    fn driven(&self) -> [Option<u32>; CHANNELS] {
+        if self.is_driven {
+            TABLE
+        } else {
+            [None; CHANNELS]
+        }
     }
 
     /// All that move with the last rig move with the first. It goes, and another comes.
@@ -541,22 +630,20 @@ impl<'a> Walk<'a> {
         self.crowd.remove_rig(gone)?;
         let moves = match self.rng.below(2) {
             0 => Moves::Plays(self.rng.below(4), 0.2),
-            _ => Moves::Rests(self.rng.below(50) as u64),
+            _ => Moves::Rests(self.seed()),
         };
         self.add_rig(moves)
     }
 
-    /// What a crowd has that is made for this frame alone: each instance's results.
+    /// What a crowd has that is made for this frame alone, without a mask, rates and lists of blend
+    /// entries: each instance's results.
     fn anew(&self) -> Result<Vec<Deformed>, Failure> {
-        let mut crowd = self.gpu.crowd_with(&self.options)?;
+        let mut options = self.options.clone();
+        options.never_active_lists = true;
+        let mut crowd = self.gpu.crowd_with(&options)?;
         let uploaded = self.figure.upload(&mut crowd)?;
-        if !self.is_driven {
-            crowd.set_clip_channels(uploaded.skins[1], &[None; CHANNELS])?;
-        }
-        let few = &self.made[..self.made.len() - 2];
-        let skins = few.iter().map(|m| crowd.add_skin(Arc::clone(&m.packed)));
-        let mut skins: Vec<_> = skins.collect::<Result<_, _>>()?;
-        skins.extend(&uploaded.skins);
+        crowd.set_clip_channels(uploaded.skins[1], &self.driven())?;
+        let skins = add_skins(&mut crowd, &self.made, &uploaded)?;
         crowd.set_clock(self.clock);
         let mut all = Vec::new();
         for (_, moves) in &self.rigs {
@@ -570,34 +657,51 @@ impl<'a> Walk<'a> {
             .collect();
         for member in self.members.iter().filter(|member| !member.hidden) {
             let to = match member.to {
-                To::Host(_) => To::Own {
-                    normals: true,
+                To::Own { normals, .. } => To::Own {
+                    normals,
                     previous: false,
                 },
-                to => to,
+                To::Host(_) => OWN,
             };
-            let id =
-                crowd.add_instance_to(skins[member.kind], target(to, member.slot, &self.hosts))?;
+            let id = crowd.add_instance_to(skins[member.kind], target(to, 0, &[]))?;
             set_source(&mut crowd, id, &member.source, &palettes, &all)?;
         }
         Ok(crowd.run()?)
     }
 
-    /// Decides who is visible, and what the next frame does with each instance: by index.
+    /// Decides who is visible in the frames of a submit, and what the host's buffers hold before.
+    fn begin(&mut self) {
+        for host in &self.hosts {
+            let words = vec![BEFORE; host.size() as usize / 4];
+            let bytes = bytemuck::cast_slice(&words);
+            self.gpu.queue.write_buffer(host, 0, bytes);
+        }
+        let words = self.hosts.iter().map(|host| host.size() as usize / 4);
+        self.expected = words.map(|words| vec![BEFORE; words]).collect();
+        self.members.iter_mut().for_each(|m| m.is_new = false);
+        self.visible = vec![1; INDICES];
+        if let Some(mask) = &self.mask {
+            self.visible.fill_with(|| self.rng.below(3).min(1) as u32);
+            let words = match mask.layout {
+                MaskLayout::Words => self.visible.clone(),
+                MaskLayout::Bits => (self.visible.chunks(32))
+                    .map(|bits| (0..).zip(bits).map(|(i, v)| v << i).sum())
+                    .collect(),
+            };
+            let bytes = bytemuck::cast_slice(&words);
+            self.gpu.queue.write_buffer(&mask.buffer, 0, bytes);
+        }
+    }
+
+    /// What the next frame does with each instance: by index.
     fn schedule(&mut self) -> Vec<u32> {
         let Some(state) = &mut self.state else {
-            let mut all = vec![COMPUTED; 2 * MOST];
+            let mut all = vec![COMPUTED; INDICES];
             for member in self.members.iter().filter(|member| member.fresh) {
                 all[member.id.index() as usize] |= FRESH;
             }
             return all;
         };
-        let mut visible = vec![1; 2 * MOST];
-        if let Some(mask) = &self.mask {
-            visible.fill_with(|| self.rng.below(3).min(1) as u32);
-            let bytes = bytemuck::cast_slice(&visible);
-            self.gpu.queue.write_buffer(mask, 0, bytes);
-        }
         let shown = self.members.iter().filter(|member| !member.hidden);
         let item = |member: &Member| ScheduleItem {
             index: member.id.index(),
@@ -612,95 +716,108 @@ impl<'a> Walk<'a> {
         };
         let items: Vec<ScheduleItem> = shown.map(item).collect();
         // Who is hidden or gone has no part in the frame.
-        let mut before = std::mem::replace(state, vec![0; 1 + 2 * MOST]);
+        state.resize(1 + INDICES, 0);
+        let mut before = std::mem::replace(state, vec![0; 1 + INDICES]);
         state[0] = before[0];
         for item in &items {
             let at = 1 + item.index as usize;
             state[at] = std::mem::take(&mut before[at]);
         }
+        let visible = &self.visible;
         schedule_on_cpu(&items, |index| visible[index as usize] > 0, state);
         state[1..].to_vec()
     }
 
-    /// Encodes a frame, and compares everything that it writes.
-    fn frame(&mut self) -> Result<(), Failure> {
+    /// Encodes a frame, and finds what it has to write.
+    fn encode(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), Failure> {
         self.clock += 0.0625;
         self.crowd.set_clock(self.clock);
-        for host in &self.hosts {
-            let words = vec![BEFORE; host.size() as usize / 4];
-            let bytes = bytemuck::cast_slice(&words);
-            self.gpu.queue.write_buffer(host, 0, bytes);
-        }
         let actions = self.schedule();
-        let found = self.crowd.run()?;
-        let wanted = self.anew()?;
-        ensure(found.len() == wanted.len(), "another number of results")?;
-        let mut hosts: Vec<Vec<u32>> = (self.hosts.iter())
-            .map(|host| vec![BEFORE; host.size() as usize / 4])
-            .collect();
-        let mut results = found.iter().zip(&wanted);
+        self.crowd.encode(encoder)?;
+        let mut results = self.anew()?.into_iter();
         for member in &mut self.members {
-            let text = |what: &str| format!("instance {}: {what}", member.id.index());
             if member.hidden {
                 (member.fresh, member.bounds) = (true, None);
-                // It keeps what it had.
-                if let (Some(last), To::Own { .. }) = (&member.last, member.to) {
-                    let found = self.crowd.read(&[member.id])?.remove(0);
-                    let kept = without_previous(&found) == *last;
-                    ensure(kept, &text("it is hidden, and was written"))?;
-                }
                 continue;
             }
-            let Some((found, wanted)) = results.next() else {
-                return Err("too few results".into());
-            };
+            let mut result = results.next().ok_or("too few results")?;
             let action = actions[member.id.index() as usize];
             let was_fresh = std::mem::take(&mut member.fresh);
-            let bits = without_previous(found);
-            let points: Vec<u32> = bytemuck::cast_slice(&found.points).to_vec();
-            let previous = found.previous.as_ref().map(|previous| {
-                let words: &[u32] = bytemuck::cast_slice(previous);
-                words.to_vec()
-            });
             if action & COMPUTED == 0 {
-                // It keeps what it had, apart from its motion. The host's buffers were cleared.
-                if was_fresh && action & UPDATES_PREVIOUS == 0 {
+                // It keeps what it had, apart from its motion.
+                let settles = action & UPDATES_PREVIOUS != 0;
+                if was_fresh && !settles {
                     member.bounds = None;
                 }
-                if let (Some(last), To::Own { .. }) = (&member.last, member.to) {
-                    ensure(bits == *last, &text("it is skipped, and was written"))?;
-                    let settled = (action & UPDATES_PREVIOUS != 0).then_some(&points);
-                    let expected = settled.or(member.previous.as_ref());
-                    let same = previous.is_none() || previous.as_ref() == expected;
-                    ensure(same, &text("it is skipped, and moves"))?;
-                    member.previous = previous;
+                if let Some(shows) = member.shows.as_mut().filter(|_| settles) {
+                    let points = &shows.points;
+                    shows.previous = shows.previous.is_some().then(|| points.clone());
                 }
                 continue;
             }
-            ensure(bits == without_previous(wanted), &text("other bits"))?;
-            if let Some(previous) = &previous {
-                let expected = match action & FRESH {
-                    0 => &member.before,
-                    _ => &points,
-                };
-                ensure(previous == expected, &text("comes from elsewhere"))?;
+            let (mut before, now) = (member.shows.take(), &result.points);
+            if action & FRESH != 0 {
+                before = None;
             }
-            member.previous = previous;
-            member.bounds = bounds_on_cpu(&found.points).filter(|_| self.has_boxes);
-            if let To::Host(number) = member.to {
-                let stride = STRIDES[number] / 4;
-                let first = member.slot * POINTS * stride;
-                for (at, point) in points.chunks_exact(3).enumerate() {
-                    hosts[number][first + at * stride..][..3].copy_from_slice(point);
+            let before = before.map_or_else(|| now.clone(), |before| before.points);
+            member.bounds = bounds_on_cpu(now).filter(|_| self.has_boxes);
+            match member.to {
+                To::Own { previous, .. } => result.previous = previous.then_some(before),
+                To::Host(number) => {
+                    let stride = STRIDES[number] / 4;
+                    let first = member.slot * POINTS * stride;
+                    for (at, point) in now.iter().enumerate() {
+                        let words = point.to_array().map(f32::to_bits);
+                        self.expected[number][first + at * stride..][..3].copy_from_slice(&words);
+                    }
                 }
             }
-            (member.before, member.last) = (points, Some(bits));
+            (member.shows, member.is_new) = (Some(result), true);
         }
-        for (number, (host, expected)) in self.hosts.iter().zip(&hosts).enumerate() {
+        ensure(results.next().is_none(), "too many results")
+    }
+
+    /// Runs a frame, or two in one submit between which buffers grow and poses change, and compares
+    /// everything.
+    fn frames(&mut self, is_double: bool) -> Result<(), Failure> {
+        let mut encoder = self.gpu.encoder();
+        self.begin();
+        self.encode(&mut encoder)?;
+        if is_double {
+            self.edit(Edit::Grow, 0)?;
+            self.edit(Edit::PoseMany, 0)?;
+            self.encode(&mut encoder)?;
+        }
+        self.gpu.queue.submit([encoder.finish()]);
+        let is_known =
+            |m: &&Member| m.shows.is_some() && (m.is_new || matches!(m.to, To::Own { .. }));
+        let known: Vec<&Member> = self.members.iter().filter(is_known).collect();
+        let ids: Vec<InstanceId> = known.iter().map(|member| member.id).collect();
+        for (found, member) in self.crowd.read(&ids)?.iter().zip(known) {
+            let Some(shows) = &member.shows else {
+                continue;
+            };
+            let (index, is_new) = (member.id.index(), member.is_new);
+            let text = |what| format!("instance {index}, computed {is_new}: {what}");
+            let same = without_previous(found) == without_previous(shows);
+            ensure(same, &text("other results"))?;
+            ensure(bits(found) == bits(shows), &text("comes from elsewhere"))?;
+        }
+        for (number, (host, expected)) in self.hosts.iter().zip(&self.expected).enumerate() {
             let is_right = self.gpu.read::<u32>(host)? == *expected;
             ensure(is_right, &format!("buffer {number} holds something else"))?;
         }
         self.check_boxes()
+    }
+
+    /// Frames without an edit upload the clock alone, once the first two have told what is fresh.
+    fn quiet(&mut self) -> Result<(), Failure> {
+        for _ in 0..3 {
+            self.frames(false)?;
+        }
+        let bytes = self.crowd.last_upload_bytes();
+        let is_quiet = bytes == size_of::<Clock>() as u64;
+        ensure(is_quiet, &format!("{bytes} bytes for nothing"))
     }
 
     fn check_boxes(&self) -> Result<(), Failure> {
@@ -723,22 +840,40 @@ impl<'a> Walk<'a> {
     }
 }
 
+fn add_skins(
+    crowd: &mut Crowd,
+    made: &[Made],
+    uploaded: &Uploaded,
+) -> Result<Vec<SkinId>, Failure> {
+    let others = made[..made.len() - 2].iter();
+    let mut skins = Vec::new();
+    for made in others {
+        skins.push(crowd.add_skin(Arc::clone(&made.packed))?);
+    }
+    skins.extend(&uploaded.skins);
+    Ok(skins)
+}
+
 /// Pairs of edits of one instance, with and without a frame between them, and then some of three at
 /// random: a fifth of them, or with SINEW_ALL all. In bindings that hold everything, and in small
 /// ones that make many pages.
 fn every_order(gpu: &Gpu) -> Result<(), Failure> {
-    let clips = Figure::new(SkinningMethod::ClassicLinear, 12)?.clips;
-    let clips: usize = clips.iter().map(|clip| clip.words().len() * 4).sum();
-    let pages = [None, Some((clips as u64 + 1024).max(16 << 10))];
+    let figure = Figure::new(SkinningMethod::ClassicLinear, 12)?;
+    let clips: usize = figure.clips.iter().map(|clip| clip.words().len() * 4).sum();
+    let small = tight(Some((clips as u64 + 1024).max(16 << 10)), Some(3));
     let is_all = std::env::var_os("SINEW_ALL").is_some();
-    for (round, max_binding_bytes) in pages.into_iter().enumerate() {
-        let mut walk = Walk::new(gpu, tight(max_binding_bytes, None), 71 + round as u64)?;
-        walk.frame()?;
-        let pairs = EDITS
-            .into_iter()
-            .flat_map(|a| EDITS.map(|b| vec![a, b]))
+    for (round, options) in [SkinnerOptions::default(), small].into_iter().enumerate() {
+        let mut walk = Walk::new(gpu, options, 71 + round as u64)?;
+        walk.frames(false)?;
+        let (mut generation, mut grew) = (walk.crowd.outputs_generation(), false);
+        let pairs = (EDITS.iter())
+            .flat_map(|a| EDITS.iter().map(|b| vec![*a, *b]))
             // Between two that need another plan, and leave nothing of themselves.
-            .chain(EDITS.map(|edit| vec![Edit::Boxes, edit, Edit::Boxes]))
+            .chain(
+                EDITS
+                    .iter()
+                    .map(|edit| vec![Edit::Boxes, *edit, Edit::Boxes]),
+            )
             .chain((0..EDITS.len() * 2).map(|_| Vec::new()));
         // One of the two ways in each round; the edits that follow a pair follow it in both.
         for (number, mut edits) in pairs.enumerate() {
@@ -749,14 +884,25 @@ fn every_order(gpu: &Gpu) -> Result<(), Failure> {
                 edits.extend((0..3).map(|_| EDITS[walk.rng.below(EDITS.len())]));
             }
             let at = walk.rng.below(MOST);
-            for (step, edit) in edits.iter().enumerate() {
-                let mut done = walk.edit(*edit, at);
-                if step + 1 == edits.len() || (number + round) % 2 == 0 {
-                    done = done.and_then(|()| walk.frame());
+            let mut run = || {
+                for (step, edit) in edits.iter().enumerate() {
+                    walk.edit(*edit, at)?;
+                    if step + 1 == edits.len() || (number + round) % 2 == 0 {
+                        let is_double = walk.rng.below(4) == 0;
+                        walk.frames(is_double)?;
+                    }
                 }
-                done.map_err(|wrong| format!("{number}: {edits:?}, after {step}: {wrong}"))?;
-            }
+                match walk.rng.below(8) {
+                    0 => walk.quiet(),
+                    _ => Ok(()),
+                }
+            };
+            run().map_err(|wrong| format!("{number}: {edits:?}: {wrong}"))?;
+            // A crowd that is made again counts anew.
+            let now = walk.crowd.outputs_generation();
+            (grew, generation) = (grew || now > generation, now);
         }
+        ensure(grew, "no buffer of results grew")?;
     }
     Ok(())
 }

@@ -4,17 +4,17 @@
 use std::sync::Arc;
 
 use sinew::gpu::{
-    Attribute, Crowd, Deformed, GpuError, InstanceId, OutputTarget, PlayedClip, Playing,
-    SkinnerOptions,
+    Attribute, Crowd, GpuError, InstanceId, OutputTarget, PlayedClip, Playing, SkinnerOptions,
 };
 use sinew::kernel::packed_clip::{ClipOptions, ClipSource};
-use sinew::kernel::registry::NONE;
 use sinew::kernel::{Clock, PackedClip, Player};
 use sinew::skel::{SkinningMethod, Topology};
 
 use super::Run;
-use super::fades::Stage;
-use super::figure::{CHANNELS, Figure, Member, Mirrored, Uploaded, out_from_skel};
+use super::figure::{CHANNELS, Figure, out_from_skel};
+use super::show::{clip, play};
+use super::stage::Stage;
+use crate::crowds::made::all_bits;
 use crate::host::{Gpu, by_rig, tight, wrong_use};
 use crate::{Failure, ensure};
 
@@ -25,73 +25,55 @@ pub const CHECKS: &[(&str, Run)] = &[
     ("tables_outgrow_their_buffer", outgrown),
     ("lower_rates_hold_results_and_take_turns", rates),
     ("clips_and_rigs_go_while_they_play", come_and_go),
-    ("a_rig_in_a_reused_slot_has_its_own_past", reused_slots),
     ("wrong_use_is_an_error", errors),
-    ("dropped_frames_change_nothing", dropped),
-    ("loss_is_rebuilt", rebuilt),
     ("played_joints_are_the_gpus", played_joints),
     ("small_pages_change_nothing", small_pages),
 ];
 
 /// A crowd of `count` figures that play one of the clips each.
-fn many(
-    crowd: &mut Crowd,
-    figure: &Figure,
-    count: usize,
-) -> Result<(Uploaded, Vec<Member>), Failure> {
-    let uploaded = figure.upload(crowd)?;
-    let members = (0..count).map(|_| figure.add(crowd, &uploaded));
-    let members: Vec<Member> = members.collect::<Result<_, _>>()?;
-    let playing = |(number, member): (usize, &Member)| {
-        let clip = PlayedClip::new(uploaded.clips[number % 4]).at(number as f32 * 0.01);
-        (member.rig, Playing::new(clip))
-    };
-    let all: Vec<_> = members.iter().enumerate().map(playing).collect();
-    crowd.set_playing_all(&all)?;
-    Ok((uploaded, members))
+fn many(gpu: &Gpu, count: usize) -> Result<Stage, Failure> {
+    let figure = Figure::new(SkinningMethod::ClassicLinear, 12)?;
+    let mut stage = Stage::new(gpu.crowd()?, figure, count)?;
+    for at in 0..count {
+        stage.play(at, &play(clip(at % 4).at(at as f64 * 0.01)))?;
+    }
+    Ok(stage)
+}
+
+/// The bytes that a frame uploads at a time of the clock.
+fn bytes(crowd: &mut Crowd, seconds: f64) -> Result<u64, Failure> {
+    crowd.set_clock(seconds);
+    crowd.submit()?;
+    Ok(crowd.last_upload_bytes())
 }
 
 fn uploads(gpu: &Gpu) -> Result<(), Failure> {
-    let figure = Figure::new(SkinningMethod::ClassicLinear, 12)?;
     let clock = size_of::<Clock>() as u64;
+    let expect = |what: &str, found: u64, expected: u64| {
+        let text = format!("{found} bytes for {what}, not {expected} and the clock");
+        ensure(found == clock + expected, &text)
+    };
     for count in [1, 150] {
-        let mut crowd = gpu.crowd()?;
-        let (uploaded, members) = many(&mut crowd, &figure, count)?;
-        let frame = |crowd: &mut Crowd, seconds: f64| -> Result<u64, Failure> {
-            crowd.set_clock(seconds);
-            crowd.submit()?;
-            Ok(crowd.last_upload_bytes())
-        };
-        frame(&mut crowd, 0.0)?;
-        frame(&mut crowd, 0.25)?;
+        let mut stage = many(gpu, count)?;
+        bytes(&mut stage.crowd, 0.0)?;
+        bytes(&mut stage.crowd, 0.25)?;
         for seconds in 1..5 {
-            let bytes = frame(&mut crowd, f64::from(seconds))?;
-            let text = format!("{bytes} bytes for {count} figures that only play");
-            ensure(bytes == clock, &text)?;
+            let found = bytes(&mut stage.crowd, seconds.into())?;
+            expect("figures that only play", found, 0)?;
         }
         // One of them is asked for another clip; then for the same one.
-        let last = members[count - 1].rig;
-        for (expected, clip) in [(64, 2), (0, 2), (64, 3)] {
-            let clip = PlayedClip::new(uploaded.clips[clip]).since(1.0);
-            crowd.set_playing(last, &Playing::new(clip))?;
-            let bytes = frame(&mut crowd, 5.0)?;
-            ensure(
-                bytes == clock + expected,
-                &format!("{bytes} bytes, not {expected}"),
-            )?;
+        for (expected, number) in [(64, 2), (0, 2), (64, 3)] {
+            let next = clip(number).since(Some(1.0));
+            stage.play(count - 1, &play(next))?;
+            expect("a clip", bytes(&mut stage.crowd, 5.0)?, expected)?;
         }
         // An interrupted fade takes its pose along on the GPU; its weights come from here.
-        for clip in [0, 1] {
-            let playing = Playing::new(uploaded.clips[clip]).fade(5.0);
-            crowd.set_playing(last, &playing)?;
-            frame(&mut crowd, 6.0 + 0.25 * clip as f64)?;
-        }
         let weights = 4 * (1 + CHANNELS) as u64;
-        let bytes = crowd.last_upload_bytes();
-        ensure(
-            bytes == clock + 64 + weights,
-            &format!("{bytes} bytes of a snapshot"),
-        )?;
+        for (expected, number) in [(64, 0), (64 + weights, 1)] {
+            stage.play(count - 1, &play(clip(number)).fade(5.0))?;
+            let found = bytes(&mut stage.crowd, 6.0 + 0.25 * number as f64)?;
+            expect("a fade", found, expected)?;
+        }
     }
     Ok(())
 }
@@ -99,15 +81,14 @@ fn uploads(gpu: &Gpu) -> Result<(), Failure> {
 /// An edit uploads what it changes, to the byte the same in a small crowd and in a large one, and
 /// makes no other plan.
 fn edits(gpu: &Gpu) -> Result<(), Failure> {
-    let figure = Figure::new(SkinningMethod::ClassicLinear, 12)?;
     let mut found = Vec::new();
     for count in [40, 400] {
-        let mut crowd = gpu.crowd()?;
-        let (uploaded, members) = many(&mut crowd, &figure, count)?;
-        let (skin, rig) = (uploaded.skins[0], members[5].rig);
+        let mut stage = many(gpu, count)?;
+        let (skin, rig) = (stage.uploaded.skins[0], stage.actors[5].rig);
         let matrix = out_from_skel();
         // Without blend shapes, so nothing but its rig is driven by clips.
-        let mut id = members[count / 2].instances[0];
+        let mut id = stage.actors[count / 2].instances[0];
+        let crowd = &mut stage.crowd;
         type Edit<'a> = &'a mut dyn FnMut(&mut Crowd, &mut InstanceId) -> Result<(), GpuError>;
         let without_normals = OutputTarget {
             normals: None,
@@ -129,19 +110,17 @@ fn edits(gpu: &Gpu) -> Result<(), Failure> {
             }),
         ];
         for seconds in 0..3 {
-            crowd.set_clock(f64::from(seconds));
-            crowd.submit()?;
+            bytes(crowd, seconds.into())?;
         }
         let generation = crowd.palettes_generation();
-        let mut bytes = Vec::new();
+        let mut of_edits = Vec::new();
         for (number, (what, edit)) in edits.into_iter().enumerate() {
-            edit(&mut crowd, &mut id)?;
+            edit(crowd, &mut id)?;
             for frame in 0..3 {
-                crowd.set_clock(3.0 + number as f64 + 0.25 * f64::from(frame));
-                crowd.submit()?;
-                let uploaded = crowd.last_upload_bytes() - size_of::<Clock>() as u64;
+                let seconds = 3.0 + number as f64 + 0.25 * f64::from(frame);
+                let uploaded = bytes(crowd, seconds)? - size_of::<Clock>() as u64;
                 match frame {
-                    0 => bytes.push((what, uploaded)),
+                    0 => of_edits.push((what, uploaded)),
                     _ => ensure(uploaded == 0, &format!("{what}: {uploaded} bytes later"))?,
                 }
             }
@@ -150,7 +129,7 @@ fn edits(gpu: &Gpu) -> Result<(), Failure> {
             crowd.palettes_generation() == generation,
             "an edit made another plan",
         )?;
-        found.push(bytes);
+        found.push(of_edits);
     }
     ensure(
         found[0] == found[1],
@@ -167,18 +146,18 @@ fn edits(gpu: &Gpu) -> Result<(), Failure> {
 
 /// A crowd that loses one instance a frame keeps neither the work nor the room of those that left.
 fn shrinking(gpu: &Gpu) -> Result<(), Failure> {
-    let figure = Figure::new(SkinningMethod::ClassicLinear, 12)?;
-    let mut crowd = gpu.crowd()?;
-    let (_, members) = many(&mut crowd, &figure, 160)?;
+    let Stage {
+        mut crowd, actors, ..
+    } = many(gpu, 160)?;
     // One instance of each moves with its rig alone.
-    for id in members.iter().flat_map(|member| &member.instances[1..]) {
-        crowd.set_hidden(*id, true)?;
+    for actor in &actors {
+        crowd.set_hidden(actor.instances[1], true)?;
     }
     crowd.submit()?;
     let generation = crowd.palettes_generation();
     let mut packed = None;
-    for (number, member) in members[..110].iter().enumerate() {
-        crowd.set_hidden(member.instances[0], true)?;
+    for (number, actor) in actors[..110].iter().enumerate() {
+        crowd.set_hidden(actor.instances[0], true)?;
         crowd.submit()?;
         if crowd.palettes_generation() != generation && packed.is_none() {
             packed = Some(number);
@@ -191,24 +170,12 @@ fn shrinking(gpu: &Gpu) -> Result<(), Failure> {
 /// Instances that are sent to buffers of their own bring a table each, until all tables need a
 /// larger buffer: without another plan, and items that were there before stay.
 fn outgrown(gpu: &Gpu) -> Result<(), Failure> {
-    let figure = Figure::new(SkinningMethod::ClassicLinear, 12)?;
-    let mut crowd = gpu.crowd()?;
-    let (_, members) = many(&mut crowd, &figure, 24)?;
-    let at = |crowd: &mut Crowd, seconds: f64| -> Result<Vec<Vec<u32>>, Failure> {
-        crowd.set_clock(seconds);
-        crowd.submit()?;
-        bits(crowd, &members)
-    };
-    let expected = at(&mut crowd, 2.0)?;
-    ensure(at(&mut crowd, 1.0)? != expected, "nothing moves")?;
-    let (generation, bytes) = (crowd.palettes_generation(), crowd.buffer_bytes());
-    for member in &members {
-        let id = member.instances[0];
-        let count = crowd
-            .points_on_gpu(id)?
-            .iter()
-            .map(|s| s.count)
-            .sum::<usize>();
+    let mut stage = many(gpu, 24)?;
+    stage.frame(1.0)?;
+    let crowd = &mut stage.crowd;
+    let (generation, size) = (crowd.palettes_generation(), crowd.buffer_bytes());
+    let count = stage.figure.skins[0].packed.point_count();
+    for actor in &stage.actors {
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
         let target = OutputTarget {
             positions: Attribute::In {
@@ -218,341 +185,153 @@ fn outgrown(gpu: &Gpu) -> Result<(), Failure> {
             },
             ..OutputTarget::default()
         };
-        crowd.set_target(id, target)?;
+        crowd.set_target(actor.instances[0], target)?;
         crowd.submit()?;
     }
     let other = crowd.palettes_generation() != generation;
     ensure(!other, "an edit made another plan")?;
-    ensure(crowd.buffer_bytes() > bytes, "no buffer grew")?;
-    ensure(at(&mut crowd, 2.0)? == expected, "other points")
+    ensure(crowd.buffer_bytes() > size, "no buffer grew")?;
+    stage.frame(2.0)
 }
 
-/// The points of all instances, as bits.
-fn bits(crowd: &mut Crowd, members: &[Member]) -> Result<Vec<Vec<u32>>, Failure> {
-    let ids: Vec<_> = members.iter().flat_map(|m| m.instances.clone()).collect();
-    let bits = |d: &Deformed| bytemuck::cast_slice(&d.points).to_vec();
-    Ok(crowd.read(&ids)?.iter().map(bits).collect())
-}
-
+/// A quarter of the figures of a lower rate take their turn in each frame.
 fn rates(gpu: &Gpu) -> Result<(), Failure> {
     let figure = Figure::new(SkinningMethod::ClassicLinear, 12)?;
-    let mut crowd = gpu.crowd()?;
-    let (uploaded, members) = many(&mut crowd, &figure, 16)?;
-    for (number, member) in members.iter().enumerate() {
-        let every = [1, 4][number % 2];
-        let playing = Playing::new(uploaded.clips[number % 3]).every(every);
-        crowd.set_playing(member.rig, &playing)?;
+    let mut stage = Stage::new(gpu.crowd()?, figure, 16)?;
+    for at in 0..16 {
+        let every = [1, 4][at % 2];
+        stage.play(at, &play(clip(at % 3)).every(every))?;
     }
-    crowd.submit()?;
-    let mut before = bits(&mut crowd, &members)?;
-    let mut updates = vec![0; members.len()];
+    stage.frame(0.0)?;
+    let mut updates = [0; 16];
     for frame in 1..=12 {
-        crowd.set_clock(f64::from(frame) * 0.0625);
-        crowd.submit()?;
-        let now = bits(&mut crowd, &members)?;
-        let mut together = 0;
-        for number in 0..members.len() {
-            let changed = now[number * 2] != before[number * 2];
-            let with_shapes = now[number * 2 + 1] != before[number * 2 + 1];
-            ensure(changed == with_shapes, "half a figure was updated")?;
-            updates[number] += usize::from(changed);
-            together += usize::from(changed && number % 2 == 1);
-            if changed {
-                let clip = number % 3;
-                let truth = figure.looped(clip, f64::from(frame) * 0.0625);
-                let numbers = [Some(clip), None, None];
-                let mirror = figure.mirror(&crowd, members[number].rig, numbers, None);
-                figure.agrees(&mut crowd, &members[number], &mirror, Some(&truth))?;
-            }
-        }
+        stage.frame(f64::from(frame) * 0.0625)?;
+        let moved = || stage.actors.iter().map(|actor| usize::from(actor.moved));
+        let together: usize = moved().skip(1).step_by(2).sum();
         ensure(together == 2, &format!("{together} of 8 took their turn"))?;
-        before = now;
+        updates.iter_mut().zip(moved()).for_each(|(u, m)| *u += m);
     }
-    for (number, updates) in updates.iter().enumerate() {
-        let expected = [12, 3][number % 2];
-        ensure(
-            *updates == expected,
-            &format!("{updates} updates, not {expected}"),
-        )?;
-    }
+    let expected: [usize; 16] = std::array::from_fn(|at| [12, 3][at % 2]);
+    ensure(updates == expected, &format!("{updates:?} updates"))?;
     // A change of state updates a figure whatever its turn; a new plan updates all.
-    let last = &members[15];
-    for clip in [1, 2, 3] {
-        crowd.set_playing(last.rig, &Playing::new(uploaded.clips[clip]).every(200))?;
-        crowd.submit()?;
-        let mirror = figure.mirror(&crowd, last.rig, [Some(clip), None, None], None);
-        figure.agrees(&mut crowd, last, &mirror, None)?;
+    for number in [1, 2, 3] {
+        stage.play(15, &play(clip(number)).every(200))?;
+        stage.frame(0.75)?;
+        ensure(stage.actors[15].moved, "it waits for its turn")?;
     }
-    crowd.set_clock(5.0);
-    figure.add(&mut crowd, &uploaded).and_then(|added| {
-        crowd.set_playing(added.rig, &Playing::new(uploaded.clips[0]))?;
-        Ok(crowd.submit()?)
-    })?;
-    let mirror = figure.mirror(&crowd, last.rig, [Some(3), None, None], None);
-    figure.agrees(&mut crowd, last, &mirror, None)
-}
-
-/// A rig takes the slot of one that was removed. No frame has posed it, so its clip begins at once,
-/// and not at the pose of the other rig.
-fn reused_slots(gpu: &Gpu) -> Result<(), Failure> {
-    for joints in [30, 60] {
-        let mut stage = Stage::linear(gpu)?;
-        stage.play(&Playing::new(stage.clip(1)))?;
-        stage.crowd.submit()?;
-        let Member { rig, instances } = stage.member.clone();
-        for id in instances {
-            stage.crowd.remove_instance(id)?;
-        }
-        stage.crowd.remove_rig(rig)?;
-        stage.figure = Figure::new(SkinningMethod::ClassicLinear, joints)?;
-        stage.uploaded = stage.figure.upload(&mut stage.crowd)?;
-        stage.member = stage.figure.add(&mut stage.crowd, &stage.uploaded)?;
-        let other = stage.member.rig;
-        ensure(other.index() == rig.index(), "another slot")?;
-        ensure(stage.crowd.is_playing(rig).is_err(), "a removed rig plays")?;
-        let locals = crate::posing::rigs::locals(&stage.figure.spec, 3);
-        stage.crowd.set_joints(other, &locals)?;
-        stage.play(&Playing::new(stage.clip(1)).fade(0.5))?;
-        let truth = stage.figure.looped(1, 0.25);
-        stage.frame(0.25, [Some(1), None, None], None, &truth)?;
-    }
-    Ok(())
+    stage.add()?;
+    stage.play(16, &play(clip(0)))?;
+    stage.frame(5.0)?;
+    ensure(stage.actors[15].moved, "a new plan shows an old pose")
 }
 
 fn come_and_go(gpu: &Gpu) -> Result<(), Failure> {
     let mut stage = Stage::linear(gpu)?;
-    let clips = stage.uploaded.clips.clone();
-    let truth = stage.figure.looped(0, 0.0);
-    stage.play(&Playing::new(clips[0]))?;
-    stage.frame(0.0, [Some(0), None, None], None, &truth)?;
-    wrong_use("no rigs that use it", stage.crowd.remove_clip(clips[0]))?;
-    stage.play(&Playing::new(clips[1]).fade(1.0))?;
-    stage.crowd.set_clock(0.5);
-    stage.crowd.submit()?;
+    let ids = stage.uploaded.clips.clone();
+    let is_used = "no rigs that use it";
+    stage.play(0, &play(clip(0)))?;
+    stage.frame(0.0)?;
+    wrong_use(is_used, stage.crowd.remove_clip(ids[0]))?;
+    stage.play(0, &play(clip(1)).fade(1.0))?;
+    stage.frame(0.5)?;
     // It fades out, but is not gone.
-    wrong_use("no rigs that use it", stage.crowd.remove_clip(clips[0]))?;
-    stage.crowd.set_clock(1.5);
-    stage.crowd.submit()?;
-    stage.crowd.remove_clip(clips[0])?;
-    let truth = stage.figure.looped(1, 1.5);
-    stage.frame(1.5, [Some(1), None, None], None, &truth)?;
-    wrong_use("a clip of another crowd", stage.crowd.remove_clip(clips[0]))?;
-    wrong_use(
-        "a clip of another crowd",
-        stage
-            .crowd
-            .set_playing(stage.member.rig, &Playing::new(clips[0])),
-    )?;
-    // Another clip takes its place.
-    let again = stage.crowd.add_clip(Arc::clone(&stage.figure.clips[2]))?;
-    stage.play(&Playing::new(again).fade(0.5))?;
-    let (a, b) = (stage.figure.looped(1, 1.75), stage.figure.looped(2, 0.25));
-    stage.frame(1.75, [Some(1), Some(2), None], None, &a.to(&b, 0.5))?;
+    wrong_use(is_used, stage.crowd.remove_clip(ids[0]))?;
+    stage.frame(1.5)?;
+    stage.crowd.remove_clip(ids[0])?;
+    stage.frame(1.5)?;
+    let foreign = "a clip of another crowd";
+    wrong_use(foreign, stage.crowd.remove_clip(ids[0]))?;
+    let (rig, gone) = (stage.actors[0].rig, Playing::new(ids[0]));
+    wrong_use(foreign, stage.crowd.set_playing(rig, &gone))?;
+    // Users of clips come along to another device. Another clip takes its place.
+    stage.rebuild(&gpu.skinner(&SkinnerOptions::default())?)?;
+    wrong_use(is_used, stage.crowd.remove_clip(ids[1]))?;
+    let (again, id) = stage.add_clip(Arc::clone(&stage.figure.clips[2]))?;
+    stage.play(0, &play(clip(again)).fade(0.5))?;
+    stage.frame(1.75)?;
     // A rig goes while it plays, in the middle of a fade, and gives its clips free.
-    let Member { rig, instances } = stage.member.clone();
     wrong_use("no instances that use it", stage.crowd.remove_rig(rig))?;
-    for id in instances {
-        stage.crowd.remove_instance(id)?;
-    }
-    stage.crowd.remove_rig(rig)?;
+    stage.remove(0)?;
     ensure(stage.crowd.is_playing(rig).is_err(), "a removed rig plays")?;
-    for clip in [again, clips[1], clips[2], clips[3]] {
+    for clip in [id, ids[1], ids[2], ids[3]] {
         stage.crowd.remove_clip(clip)?;
     }
-    stage.crowd.submit()?;
-    Ok(())
+    Ok(stage.crowd.submit()?)
 }
 
 fn errors(gpu: &Gpu) -> Result<(), Failure> {
     let mut stage = Stage::linear(gpu)?;
-    let rig = stage.member.rig;
+    let (rig, ids) = (stage.actors[0].rig, stage.uploaded.clips.clone());
     wrong_use("local transforms, or a clip to play", stage.crowd.submit())?;
     let short = ClipSource::new("short", Topology::from_parents(vec![None, Some(0)]));
     let short = PackedClip::pack(&short, &ClipOptions::default())?.0;
     let short = stage.crowd.add_clip(Arc::new(short))?;
-    let clip = stage.clip(0);
-    let other = stage.clip(1);
+    let (clip, other) = (PlayedClip::new(ids[0]), ids[1]);
+    let playing = || Playing::new(clip);
     let wrong = [
         ("expected a clip of 30 joints, found 2", Playing::new(short)),
-        (
-            "blend: expected a clip of 30",
-            Playing::new(clip).blend(short, 0.5),
-        ),
-        (
-            "blend: expected a weight",
-            Playing::new(clip).blend(other, 1.5),
-        ),
-        (
-            "blend: expected a weight",
-            Playing::new(clip).blend(other, f32::NAN),
-        ),
-        (
-            "add: expected a weight",
-            Playing::new(clip).add(other, -0.1),
-        ),
-        (
-            "expected a finite speed",
-            Playing::new(clip.speed(f32::INFINITY)),
-        ),
-        ("expected a finite speed", Playing::new(clip.at(f32::NAN))),
-        (
-            "a finite time of the clock",
-            Playing::new(clip.since(f64::NAN)),
-        ),
-        ("fade: expected seconds", Playing::new(clip).fade(-1.0)),
-        ("every: expected 1 to 255", Playing::new(clip).every(0)),
-        ("every: expected 1 to 255", Playing::new(clip).every(256)),
+        ("blend: expected a clip of 30", playing().blend(short, 0.5)),
+        ("blend: expected a weight", playing().blend(other, 1.5)),
+        ("blend: expected a weight", playing().blend(other, f32::NAN)),
+        ("add: expected a weight", playing().add(other, -0.1)),
+        ("a finite speed", Playing::new(clip.speed(f32::INFINITY))),
+        ("a finite speed", Playing::new(clip.at(f32::NAN))),
+        ("a finite time of the", Playing::new(clip.since(f64::NAN))),
+        ("fade: expected seconds", playing().fade(-1.0)),
+        ("every: expected 1 to 255", playing().every(0)),
+        ("every: expected 1 to 255", playing().every(256)),
     ];
     for (words, playing) in &wrong {
         wrong_use(words, stage.crowd.set_playing(rig, playing))?;
     }
     ensure(!stage.crowd.is_playing(rig)?, "it plays what was refused")?;
     // All or none.
-    let all = [(rig, Playing::new(clip)), (rig, wrong[0].1.clone())];
+    let all = [(rig, playing()), (rig, wrong[0].1.clone())];
     wrong_use("found 2", stage.crowd.set_playing_all(&all))?;
-    ensure(
-        stage.crowd.player(rig) == Player::idle(),
-        "half of a bulk call",
-    )?;
+    let is_idle = stage.crowd.player(rig) == Player::idle();
+    ensure(is_idle, "half of a bulk call")?;
+    stage.crowd.set_playing_all(&all[..1])?;
+    ensure(stage.crowd.is_playing(rig)?, "a bulk call did nothing")?;
     let skin = stage.uploaded.skins[1];
-    wrong_use(
-        "expected 4 channels",
-        stage.crowd.set_clip_channels(skin, &[None]),
-    )?;
-    Ok(())
-}
-
-/// An encoder that is dropped takes neither states nor the results of lower rates with it.
-fn dropped(gpu: &Gpu) -> Result<(), Failure> {
-    let mut stage = Stage::linear(gpu)?;
-    stage.play(&Playing::new(stage.clip(0)))?;
-    let truth = stage.figure.looped(0, 0.0);
-    stage.frame(0.0, [Some(0), None, None], None, &truth)?;
-    stage.play(&Playing::new(stage.clip(1)).every(100))?;
-    let mut encoder = gpu.device.create_command_encoder(&Default::default());
-    stage.crowd.set_clock(0.5);
-    stage.crowd.encode(&mut encoder)?;
-    drop(encoder);
-    let truth = stage.figure.looped(1, 0.75);
-    stage.frame(0.75, [Some(1), None, None], None, &truth)?;
-    // A pose that a dropped encoder should have kept is lost: the fade from it ends at once.
-    stage.play(&Playing::new(stage.clip(2)).fade(0.5))?;
-    stage.crowd.set_clock(1.0);
-    stage.crowd.submit()?;
-    stage.play(&Playing::new(stage.clip(3)).fade(0.5))?;
-    let mut encoder = gpu.device.create_command_encoder(&Default::default());
-    stage.crowd.encode(&mut encoder)?;
-    drop(encoder);
-    let truth = stage.figure.looped(3, 0.25);
-    stage.frame(1.25, [Some(3), None, None], None, &truth)?;
-    // The next one is kept again.
-    stage.play(&Playing::new(stage.clip(0)).fade(1.0))?;
-    stage.crowd.set_clock(1.5);
-    stage.crowd.submit()?;
-    stage.play(&Playing::new(stage.clip(1)).fade(1.0))?;
-    let (a, b) = (stage.figure.looped(3, 0.5), stage.figure.looped(0, 0.25));
-    let from = a.to(&b, 0.25);
-    let player = stage.crowd.player(stage.member.rig);
-    ensure(player.snapshot != NONE, "no snapshot")?;
-    let held = Mirrored::from(&from);
-    let truth = from.to(&stage.figure.looped(1, 0.5), 0.5);
-    stage.frame(2.0, [Some(1), None, None], Some(&held), &truth)?;
-    Ok(())
-}
-
-fn rebuilt(gpu: &Gpu) -> Result<(), Failure> {
-    let old = gpu.another()?;
-    let mut stage = Stage::linear(&old)?;
-    let both = [Some(0), Some(1), None];
-    stage.play(&Playing::new(stage.clip(0)))?;
-    let truth = stage.figure.looped(0, 0.0);
-    stage.frame(0.0, [Some(0), None, None], None, &truth)?;
-    stage.play(&Playing::new(stage.clip(1)).fade(1.0))?;
-    old.device.destroy();
-    match stage.crowd.submit() {
-        Err(GpuError::Lost(_)) => {}
-        other => return Err(format!("{other:?}").into()),
-    }
-    match stage.crowd.add_clip(Arc::clone(&stage.figure.clips[0])) {
-        Err(GpuError::Lost(_)) => {}
-        other => return Err(format!("{other:?}").into()),
-    }
-    // The fade goes on on another device.
-    let new = gpu.another()?;
-    stage.crowd = stage
-        .crowd
-        .rebuild(&new.skinner(&SkinnerOptions::default())?)?;
-    let (a, b) = (stage.figure.looped(0, 0.25), stage.figure.looped(1, 0.25));
-    stage.frame(0.25, both, None, &a.to(&b, 0.25))?;
-    // A fade from a snapshot ends where that pose is lost.
-    stage.play(&Playing::new(stage.clip(2)).fade(1.0))?;
-    stage.crowd.submit()?;
-    stage.crowd = stage
-        .crowd
-        .rebuild(&gpu.skinner(&SkinnerOptions::default())?)?;
-    let truth = stage.figure.looped(2, 0.25);
-    stage.frame(0.5, [Some(2), None, None], None, &truth)?;
-    // Users of clips came along.
-    let clip = stage.uploaded.clips[2];
-    wrong_use("no rigs that use it", stage.crowd.remove_clip(clip))?;
-    stage.crowd.remove_clip(stage.uploaded.clips[0])?;
-    Ok(())
+    let channels = stage.crowd.set_clip_channels(skin, &[None]);
+    wrong_use("expected 4 channels", channels)
 }
 
 fn played_joints(gpu: &Gpu) -> Result<(), Failure> {
     let mut stage = Stage::linear(gpu)?;
-    let rig = stage.member.rig;
-    ensure(
-        stage.crowd.played_joints(rig)?.is_none(),
-        "joints of a rig at rest",
-    )?;
-    stage.play(&Playing::new(stage.clip(0)).blend(stage.clip(2), 0.5))?;
-    let truth = stage
-        .figure
-        .looped(0, 0.5)
-        .to(&stage.figure.looped(2, 0.5), 0.5);
-    let mirror = stage.frame(0.5, [Some(0), Some(2), None], None, &truth)?;
-    ensure(
-        stage.crowd.played_joints(rig)? == Some(mirror.joints),
-        "other joints",
-    )?;
-    stage.play(&Playing::new(stage.clip(3)).fade(1.0))?;
-    ensure(
-        stage.crowd.played_joints(rig)?.is_none(),
-        "joints of a snapshot",
-    )
+    let rig = stage.actors[0].rig;
+    let joints = |stage: &Stage| stage.crowd.played_joints(rig);
+    ensure(joints(&stage)?.is_none(), "joints of a rig at rest")?;
+    stage.play(0, &play(clip(0)).blend(Some((clip(2), 0.5))))?;
+    stage.frame(0.5)?;
+    let last = stage.last(0).map(|pose| pose.joints.clone());
+    ensure(joints(&stage)? == last, "other joints")?;
+    stage.play(0, &play(clip(3)).fade(1.0))?;
+    ensure(joints(&stage)?.is_none(), "joints of a snapshot")
 }
 
-/// Figures that are spread over many pages and dispatches give the same bits.
+/// Figures of dual quaternions that are spread over many pages and dispatches give the same bits.
 fn small_pages(gpu: &Gpu) -> Result<(), Failure> {
     let figure = Figure::new(SkinningMethod::DualQuaternion, 12)?;
     let run = |options: &SkinnerOptions| -> Result<Vec<Vec<u32>>, Failure> {
-        let mut crowd = gpu.crowd_with(options)?;
-        let (uploaded, members) = many(&mut crowd, &figure, 60)?;
-        crowd.submit()?;
-        for (number, member) in members.iter().enumerate() {
-            let playing = Playing::new(uploaded.clips[(number + 1) % 4]).fade(0.5);
-            crowd.set_playing(member.rig, &playing)?;
+        let mut stage = Stage::new(gpu.crowd_with(options)?, Arc::clone(&figure), 60)?;
+        for (number, (clock, count)) in [(0.0, 60), (0.25, 60), (0.375, 30)].iter().enumerate() {
+            stage.crowd.set_clock(*clock);
+            for at in 0..*count {
+                stage.play(at, &play(clip((at + number) % 4)).fade(0.5))?;
+            }
+            stage.crowd.submit()?;
         }
-        crowd.set_clock(0.25);
-        crowd.submit()?;
-        for member in &members[..30] {
-            crowd.set_playing(member.rig, &Playing::new(uploaded.clips[3]).fade(0.5))?;
-        }
-        crowd.set_clock(0.375);
-        crowd.submit()?;
-        bits(&mut crowd, &members)
+        stage.crowd.set_clock(0.5);
+        Ok(all_bits(&stage.crowd.run()?))
     };
     let whole = run(&SkinnerOptions::default())?;
     let clips: usize = figure.clips.iter().map(|clip| clip.words().len() * 4).sum();
     // All clips lie in one binding.
     let few = tight(Some((clips as u64 + 1024).max(65_536)), None);
-    let narrow = tight(None, Some(2));
-    for options in [few, narrow] {
-        ensure(
-            run(&options)? == whole,
-            &format!("{options:?} changes results"),
-        )?;
+    for options in [few, tight(None, Some(2))] {
+        let same = run(&options)? == whole;
+        ensure(same, &format!("{options:?} changes results"))?;
     }
     Ok(())
 }

@@ -4,10 +4,12 @@
 
 mod edits;
 mod fades;
-mod figure;
+pub mod figure;
 mod frames;
 mod palettes;
 mod sharing;
+mod show;
+pub mod stage;
 
 use crate::host::Gpu;
 use crate::{Check, Failure, Subject};

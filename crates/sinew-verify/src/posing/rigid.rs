@@ -1,12 +1,12 @@
 //! Palettes of rigs for dual quaternion skinning, posed in f32, against f64.
 
 use glam::{DMat3, DMat4, DQuat, DVec3, DVec4, Vec4};
-use sinew::kernel::{JointTransform, PackedRig, Palette, palette_on_cpu};
+use sinew::kernel::{JointTransform, PackedRig, Palette};
 use sinew::math::Rows;
 use sinew::skel::{Pose, SkinningMethod};
 
 use crate::posing::rigs::{self, Spec};
-use crate::{Failure, measured, tolerance};
+use crate::{Failure, measured};
 
 const METHOD: SkinningMethod = SkinningMethod::DualQuaternion;
 
@@ -125,20 +125,6 @@ pub fn agrees(
         if off.is_nan() || off > 100.0 * allowed {
             return Err(format!("normals of joint {i} are off by {off:.2e}").into());
         }
-    }
-    Ok(())
-}
-
-/// The mirror against f64.
-pub fn mirror(spec: &Spec) -> Result<(), Failure> {
-    let rig = rig(spec)?;
-    for time in 0..3 {
-        let joints = rigs::locals(spec, time);
-        let found = palette_on_cpu(&rig, &joints)?;
-        let (want, stretches) = truth(spec, &joints)?;
-        let motions = found.rigid().map_or(&[][..], |rigid| rigid.motions());
-        let parts = [found.points(), found.normals().unwrap_or_default(), motions];
-        agrees(parts, &want, &stretches, tolerance::POSED_DUAL_QUATERNIONS)?;
     }
     Ok(())
 }

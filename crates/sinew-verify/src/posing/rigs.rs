@@ -56,13 +56,8 @@ impl Default for Spec {
     }
 }
 
-fn vector(rng: &mut Rng, size: f32) -> Vec3 {
-    let mut one = || rng.range(-size, size);
-    Vec3::new(one(), one(), one())
-}
-
 fn rotation(rng: &mut Rng) -> Quat {
-    let (axis, angle) = (vector(rng, 1.0), rng.range(-3.1, 3.1));
+    let (axis, angle) = (rng.vector(1.0), rng.range(-3.1, 3.1));
     Quat::from_axis_angle(axis.try_normalize().unwrap_or(Vec3::X), angle)
 }
 
@@ -77,7 +72,7 @@ fn local(rng: &mut Rng, spec: &Spec, is_root: bool) -> JointTransform {
         scale.x = -scale.x;
     }
     let length = if is_root { spec.away } else { 0.3 };
-    JointTransform::new(vector(rng, length), rotation(rng), scale)
+    JointTransform::new(rng.vector(length), rotation(rng), scale)
 }
 
 /// The parent of each joint.
@@ -98,7 +93,7 @@ pub fn skeleton(spec: &Spec) -> Skeleton {
     let rng = &mut Rng::new(spec.seed ^ 0xb14d);
     let names = (0..spec.joints).map(|i| format!("joint{i}")).collect();
     let bind = (0..spec.joints).map(|_| {
-        let (turn, at) = (rotation(rng).as_dquat(), vector(rng, 1.0).as_dvec3());
+        let (turn, at) = (rotation(rng).as_dquat(), rng.vector(1.0).as_dvec3());
         DMat4::from_rotation_translation(turn, at)
     });
     Skeleton::from_parents("/Rig", names, &parents(spec), bind.collect(), None).expect("valid")
@@ -115,7 +110,7 @@ pub fn locals(spec: &Spec, time: u64) -> Vec<JointTransform> {
 /// From prim space to skeleton space at bind, with scale and shear.
 pub fn geom_bind(spec: &Spec) -> DMat4 {
     let rng = &mut Rng::new(spec.seed ^ 0x6e0b);
-    let (turn, at) = (rotation(rng).as_dquat(), vector(rng, 1.0).as_dvec3());
+    let (turn, at) = (rotation(rng).as_dquat(), rng.vector(1.0).as_dvec3());
     let scale = DVec3::new(0.7, 1.3, 1.1);
     DMat4::from_scale_rotation_translation(scale, turn, at) * DMat4::from_rotation_y(0.4)
 }

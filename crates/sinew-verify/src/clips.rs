@@ -26,6 +26,7 @@ pub fn checks() -> Vec<Check> {
             mirror_keeps_bound,
         ),
         Check::gpu(subject, "clips::gpu::equals_mirror", gpu_equals_mirror),
+        Check::gpu(subject, "clips::gpu::keeps_the_bound", gpu_keeps_bound),
         Check::cpu(subject, "clips::negative::a_wrong_key_is_seen", negative),
     ]
 }
@@ -288,6 +289,16 @@ fn mirror_keeps_bound() -> Result<(), Failure> {
     for (source, clip) in sources.iter().zip(clips) {
         let times = times(clip);
         keeps_bound(source, &times, &on_cpu(clip, &times))?;
+    }
+    Ok(())
+}
+
+fn gpu_keeps_bound(gpu: &Gpu) -> Result<(), Failure> {
+    let (sources, clips) = packed()?;
+    let clips: Vec<&PackedClip> = clips.iter().collect();
+    for (which, source) in sources.iter().enumerate() {
+        let times = times(clips[which]);
+        keeps_bound(source, &times, &on_gpu(gpu, &clips, which, &times)?)?;
     }
     Ok(())
 }

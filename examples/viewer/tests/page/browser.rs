@@ -156,11 +156,11 @@ impl Page {
         self.ask("Page.navigate", to).map(drop)
     }
 
-    /// Waits until the viewer runs at an address.
+    /// Waits until the viewer runs at an address, in a document that has not been left.
     pub fn opened(&mut self, address: &str) -> Result<(), String> {
         let began = Instant::now();
         let is_there = format!(
-            "location.href == '{address}' && import('./viewer.js').then(m => m.step('') ?? true)"
+            "!globalThis.isLeft && location.href == '{address}' && import('./viewer.js').then(m => m.step('') ?? true)"
         );
         while !matches!(self.evaluate(&is_there), Ok(Value::Bool(true))) {
             let told = self.evaluate("document.getElementById('told')?.textContent");

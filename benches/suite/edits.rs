@@ -193,23 +193,11 @@ pub fn rows(device: &GpuDevice, scale: f64, runs: Runs) -> Result<Vec<Row>> {
         drop(on);
         if number == 0 {
             let joints = rig.joint_count();
-            let mut peer = Godot::new(device, count, joints);
-            measured(
-                (godot::ABOUT.name, &mut peer),
-                device,
-                count,
-                runs,
-                &mut rows,
-            )?;
+            let (name, mut peer) = (godot::ABOUT.name, Godot::new(device, count, joints));
+            measured((name, &mut peer), device, count, runs, &mut rows)?;
             drop(peer);
-            let mut peer = Bevy::new(device, count, joints);
-            measured(
-                (bevy::ABOUT.name, &mut peer),
-                device,
-                count,
-                runs,
-                &mut rows,
-            )?;
+            let (name, mut peer) = (bevy::ABOUT.name, Bevy::new(device, count, joints));
+            measured((name, &mut peer), device, count, runs, &mut rows)?;
         }
     }
     Ok(rows)

@@ -1,7 +1,6 @@
 //! A browser: one thread, files in memory, a canvas in place of a window.
 
 mod files;
-mod fonts;
 mod told;
 mod waiting;
 
@@ -9,7 +8,9 @@ use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
+use egui::{FontData, FontDefinitions, FontFamily};
 use sinew::wgpu;
 use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::{Closure, wasm_bindgen};
@@ -21,7 +22,6 @@ use crate::app::App;
 use crate::desk::Wake;
 use crate::script::Script;
 pub use files::{ask, files, save, without_dialog};
-pub use fonts::fonts;
 pub use told::{adapter_name, answer, copy, system};
 pub use waiting::{spawn_waiting, turn};
 
@@ -31,6 +31,11 @@ pub const PLAYING: ControlFlow = ControlFlow::Wait;
 /// Why scripts cannot take a picture of the window, if they cannot.
 pub const NO_SHOT: Option<&str> =
     Some("the picture of a page is taken by its browser; `save` takes that of the character");
+
+/// The fonts of egui, in a fifth of the bytes (`fonts/make.py`).
+const TEXT: &[u8] = include_bytes!("../../fonts/Ubuntu-Light.ttf");
+/// Characters of ASCII.
+const MONOSPACE: &[u8] = include_bytes!("../../fonts/Hack-Regular.ttf");
 
 /// What to say where no adapter can draw into the window.
 pub const NO_ADAPTER: &str = "this browser has no adapter for WebGPU that can draw into the page";
@@ -60,6 +65,24 @@ pub fn main() -> ExitCode {
     script.answers = true;
     event_loop.spawn_app(App::new(proxy, (0, 0), script));
     ExitCode::SUCCESS
+}
+
+/// The fonts of the panels.
+pub fn fonts() -> FontDefinitions {
+    let mut fonts = FontDefinitions::empty();
+    for (name, bytes) in [("text", TEXT), ("monospace", MONOSPACE)] {
+        let data = Arc::new(FontData::from_static(bytes));
+        fonts.font_data.insert(name.into(), data);
+    }
+    let families = [
+        (FontFamily::Proportional, &["text"][..]),
+        (FontFamily::Monospace, &["monospace", "text"]),
+    ];
+    for (family, names) in families {
+        let names = names.iter().map(|name| (*name).into()).collect();
+        fonts.families.insert(family, names);
+    }
+    fonts
 }
 
 /// Takes a step of a script. Its answer is written to the console.

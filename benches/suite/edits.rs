@@ -69,7 +69,7 @@ pub trait Edited {
     /// Records a frame, and returns the bytes that it uploads.
     fn record(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<u64>;
 
-    /// Ends what is recorded, out of the time that is measured. Without an own way it is dropped.
+    /// Ends a recorded frame, which is not measured. By default the frame is dropped.
     fn end(&mut self, device: &GpuDevice, encoder: wgpu::CommandEncoder) -> Result<()> {
         drop(encoder);
         // Or what was written to buffers would be kept in memory.

@@ -84,7 +84,7 @@ impl<T: Clone> Drop for Sender<T> {
     }
 }
 
-/// What others send, from any thread, to who takes it out later.
+/// Values that any thread sends, until the owner takes them.
 pub struct Mailbox<T> {
     pub sender: mpsc::Sender<T>,
     /// A mutex because a receiver is not `Sync`; nothing else locks it.
@@ -106,7 +106,7 @@ impl<T> Default for Mailbox<T> {
 }
 
 impl<T> Mailbox<T> {
-    /// What was sent first, of what is there.
+    /// Takes the oldest value, if there is one.
     pub fn take(&mut self) -> Option<T> {
         let receiver = self.receiver.get_mut();
         let receiver = receiver.unwrap_or_else(PoisonError::into_inner);

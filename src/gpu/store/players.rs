@@ -32,9 +32,10 @@ struct Entry {
     state: PlayState,
     player: Player,
     snapshot: Option<Snapshot>,
-    /// Number of frames before it was set.
+    /// Number of frames that were encoded before this state was set.
     set_after: u32,
-    /// What the frame before that showed. Its floats of a snapshot are free.
+    /// The state that the last frame showed, if this one was set after it. The room of its snapshot
+    /// may be another's by now.
     last: Option<Box<Entry>>,
 }
 

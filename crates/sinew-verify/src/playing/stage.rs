@@ -48,7 +48,7 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// A crowd with so many of a figure.
+    /// A crowd with this number of copies of a figure.
     pub fn new(mut crowd: Crowd, figure: Arc<Figure>, count: usize) -> Result<Self, Failure> {
         let uploaded = figure.upload(&mut crowd)?;
         let mut stage = Self {

@@ -127,8 +127,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let none = vec4<f32>(0.0);
         var m = Rows(none, none, none);
         var normal_m = Rows(none, none, none);
-        let sums_points = points && (!WITH_DUAL_QUATERNIONS || item.pose.bind == NONE);
-        let sums_normals = normals && (!WITH_DUAL_QUATERNIONS || item.pose.normal_bind == NONE);
+        // Without scale and shear, the sum of points turns normals too.
+        let turns_both = normals && item.pose.normal_palette == item.pose.palette;
+        let sums_points = (points || turns_both) && (!WITH_DUAL_QUATERNIONS || item.pose.bind == NONE);
+        let sums_normals = normals && !turns_both && (!WITH_DUAL_QUATERNIONS || item.pose.normal_bind == NONE);
         var indices = 0u;
         // Palette index times three of the first joint of the largest weight. It chooses the
         // hemisphere of quaternions.
@@ -148,11 +150,14 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
                 m.y += weight * joint.y;
                 m.z += weight * joint.z;
             }
-            if sums_normals {
-                let joint_normal = rows_at(item.pose.normal_palette + index);
-                normal_m.x += weight * joint_normal.x;
-                normal_m.y += weight * joint_normal.y;
-                normal_m.z += weight * joint_normal.z;
+        }
+        if sums_normals {
+            for (var i = 0u; i < count; i++) {
+                let weight = bitcast<f32>(skins[weights + i]);
+                let joint = rows_at(item.pose.normal_palette + index_at(record, i, narrow));
+                normal_m.x += weight * joint.x;
+                normal_m.y += weight * joint.y;
+                normal_m.z += weight * joint.z;
             }
         }
         if WITH_DUAL_QUATERNIONS && (item.flags & RESIDUALS_UNKNOWN) != 0u {
@@ -171,6 +176,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         }
         if WITH_DUAL_QUATERNIONS && normals && !sums_normals {
             normal_m = rows_at(item.pose.normal_bind);
+        }
+        if turns_both {
+            normal_m = m;
         }
         p = transform_point(m, p);
         n = transform_vector(normal_m, n);

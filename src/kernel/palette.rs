@@ -21,9 +21,30 @@ use crate::skel::SkinningMethod;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Palette {
     pub(super) points: Vec<Rows>,
-    pub(super) normals: Option<Vec<Rows>>,
+    pub(super) normals: Normals,
     pub(super) rigid: Option<RigidMotions>,
 }
+
+/// The matrices that normals are skinned by.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) enum Normals {
+    /// The palette was packed without.
+    #[default]
+    None,
+    /// Those of points: nothing has scale or shear, so that each is its own inverse transpose.
+    OfPoints,
+    Own(Vec<Rows>),
+}
+
+impl From<Option<Vec<Rows>>> for Normals {
+    fn from(own: Option<Vec<Rows>>) -> Self {
+        own.map_or(Self::None, Self::Own)
+    }
+}
+
+/// How far the products of a rigid matrix's columns may be from those of a rotation: 16 roundings of
+/// f32, of 6e-8 each. Normals turn by at most as much.
+const RIGID: f64 = 1e-6;
 
 /// The rigid motions of joints, for dual quaternion skinning.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -78,18 +99,22 @@ impl Palette {
         // The last entry is for joints that the skeleton lacks: geomBindTransform alone.
         let entries = skinning.len() + 1;
         points.resize(entries, Rows::default());
-        let of_normals = match with_normals {
-            true => {
-                let normals = normals.get_or_insert_default();
-                normals.resize(entries, Rows::default());
-                &mut normals[..]
+        let has_motions = method.has_rigid_motions();
+        if !with_normals {
+            *normals = Normals::None;
+        } else if !has_motions && are_rigid(skinning, geom_bind) {
+            *normals = Normals::OfPoints;
+        } else if !matches!(normals, Normals::Own(_)) {
+            *normals = Normals::Own(Vec::new());
+        }
+        let of_normals = match normals {
+            Normals::Own(own) => {
+                own.resize(entries, Rows::default());
+                &mut own[..]
             }
-            false => {
-                *normals = None;
-                &mut []
-            }
+            _ => &mut [],
         };
-        if !method.has_rigid_motions() {
+        if !has_motions {
             *rigid = None;
             linear(skinning, geom_bind, points, of_normals);
             return;
@@ -137,10 +162,20 @@ impl Palette {
         &self.points
     }
 
-    /// Rows of the matrices for normals. The fourth column is zero.
+    /// Rows of the matrices for normals, which do not use the fourth column. They are those of
+    /// points if neither the joints nor geomBindTransform have scale or shear.
     #[must_use]
     pub fn normals(&self) -> Option<&[Rows]> {
-        self.normals.as_deref()
+        match &self.normals {
+            Normals::None => None,
+            Normals::OfPoints => Some(&self.points),
+            Normals::Own(own) => Some(own),
+        }
+    }
+
+    /// Whether the matrices of points are those of normals too.
+    pub(crate) fn turns_normals_as_points(&self) -> bool {
+        self.normals == Normals::OfPoints
     }
 
     /// Rigid motions, for dual quaternion skinning.
@@ -155,12 +190,17 @@ impl Palette {
         self.parts().iter().map(|part| part.len()).sum()
     }
 
-    /// Those blocks, one part after the other: points, normals, motions.
+    /// Those blocks, one part after the other: points, normals that have matrices of their own,
+    /// motions.
     #[cfg(feature = "gpu")]
     pub(crate) fn parts(&self) -> [&[Rows]; 3] {
+        let normals = match &self.normals {
+            Normals::Own(own) => &own[..],
+            _ => &[],
+        };
         [
             &self.points,
-            self.normals.as_deref().unwrap_or_default(),
+            normals,
             self.rigid.as_ref().map_or(&[], |rigid| &rigid.motions),
         ]
     }
@@ -190,7 +230,23 @@ pub(super) enum OwnIndices {
     Some(Vec<u32>),
 }
 
-/// Fills a palette for linear blend skinning. `normals` is empty if they are not wanted.
+/// Whether geomBindTransform and all joints only turn, mirror and move. A matrix of f32 rotations, and
+/// of a chain of them, is off by some roundings; normals turn by no more than it is.
+fn are_rigid(skinning: &[DMat4], geom_bind: DMat4) -> bool {
+    let is_rigid = |m: &DMat4| {
+        let DMat3 {
+            x_axis: x,
+            y_axis: y,
+            z_axis: z,
+        } = DMat3::from_mat4(*m);
+        let off = |dot: f64, want: f64| (dot - want).abs() <= RIGID;
+        let of_unit_length = off(x.dot(x), 1.0) && off(y.dot(y), 1.0) && off(z.dot(z), 1.0);
+        of_unit_length && off(x.dot(y), 0.0) && off(y.dot(z), 0.0) && off(z.dot(x), 0.0)
+    };
+    is_rigid(&geom_bind) && skinning.iter().all(is_rigid)
+}
+
+/// Fills a palette for linear blend skinning. `normals` is empty if they need none of their own.
 fn linear(skinning: &[DMat4], geom_bind: DMat4, points: &mut [Rows], normals: &mut [Rows]) {
     #[cfg(target_arch = "x86_64")]
     if super::cpu::Avx2Fma::detect().is_some() {
@@ -246,5 +302,62 @@ pub(super) fn within_f32(m: DMat3) -> DMat3 {
         m * (LARGEST / largest)
     } else {
         m
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::{DQuat, DVec3};
+
+    use super::*;
+
+    fn normals_of(joint: DMat4, bind: DMat4, method: SkinningMethod) -> Normals {
+        Palette::pack(method, &[DMat4::IDENTITY, joint], bind, true).normals
+    }
+
+    /// Only what turns, mirrors and moves turns normals by the matrices of points.
+    #[test]
+    fn rigid_palettes_need_no_normals_of_their_own() {
+        let linear = SkinningMethod::ClassicLinear;
+        let turn = DQuat::from_axis_angle(DVec3::new(1.0, 2.0, 3.0).normalize(), 1.3);
+        let rigid = DMat4::from_rotation_translation(turn, DVec3::new(5.0, -7.0, 900.0));
+        let mirrored = DMat4::from_scale(DVec3::new(-1.0, 1.0, 1.0)) * rigid;
+        let rounded = rigid.as_mat4().as_dmat4();
+        for joint in [DMat4::IDENTITY, rigid, mirrored, rounded] {
+            for bind in [DMat4::IDENTITY, rigid] {
+                assert_eq!(normals_of(joint, bind, linear), Normals::OfPoints);
+                let palette = Palette::pack(linear, &[joint], bind, true);
+                let normal = math::normal_matrix(joint) * math::normal_matrix(bind);
+                let pairs = palette.normals().expect("packed with")[0].into_iter();
+                for (found, want) in pairs.zip(math::rows3(normal)) {
+                    assert!((found - want).truncate().abs().max_element() < 2e-6);
+                }
+            }
+        }
+        let small = DMat4::from_scale(DVec3::splat(1.0 - 1e-6));
+        let shear = DMat4::from_cols_array(&[
+            1.0, 0.0, 0.0, 0.0, 2e-6, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0,
+        ]);
+        for other in [small, shear, DMat4::ZERO] {
+            for (joint, bind) in [(rigid * other, rigid), (rigid, other)] {
+                assert!(matches!(normals_of(joint, bind, linear), Normals::Own(_)));
+            }
+        }
+        let dual = normals_of(rigid, rigid, SkinningMethod::DualQuaternion);
+        assert!(matches!(dual, Normals::Own(_)));
+    }
+
+    /// A palette that is filled again has the numbers of a new one.
+    #[test]
+    fn palettes_that_begin_to_scale_and_stop() {
+        let linear = SkinningMethod::ClassicLinear;
+        let mut reused = Palette::default();
+        for scale in [1.0, 2.0, 3.0, 1.0, 2.0] {
+            let joints = [DMat4::from_scale(DVec3::splat(scale)); 3];
+            reused.fill(linear, &joints, DMat4::IDENTITY, true);
+            assert!(reused == Palette::pack(linear, &joints, DMat4::IDENTITY, true));
+        }
+        reused.fill(linear, &[DMat4::IDENTITY], DMat4::IDENTITY, false);
+        assert!(reused.normals().is_none());
     }
 }

@@ -525,7 +525,7 @@ pub fn palette_on_cpu(rig: &PackedRig, joints: &[JointTransform]) -> Result<Pale
     });
     Ok(Palette {
         points,
-        normals,
+        normals: normals.into(),
         rigid: None,
     })
 }
@@ -615,7 +615,7 @@ fn rigid_palette(rig: &PackedRig, all: &[Rows]) -> Palette {
     let scales = [scales_points, scales_normals];
     Palette {
         points,
-        normals,
+        normals: normals.into(),
         rigid: Some(RigidMotions { motions, scales }),
     }
 }

@@ -13,7 +13,7 @@ gpu_struct! {
     pub struct PoseOffsets {
         /// First row of its palette.
         palette: u32,
-        /// First row of its normal palette.
+        /// First row of its normal palette; that of its palette if this turns normals too.
         normal_palette: u32,
         /// First of its rigid motions, three vec4s per palette index; [`super::NONE`] for linear
         /// blend skinning.

@@ -160,7 +160,8 @@ struct Plan<'a> {
     points: Vec<Joint>,
     /// The matrix that the sum of each point begins with: the translation of `out_from_skel`.
     start: Joint,
-    normals: Vec<Joint>,
+    /// `None` if those of points turn normals too.
+    normals: Option<Vec<Joint>>,
     post_normal: Option<Columns>,
     /// `None` for linear blend skinning.
     rigid: Option<Rigid<'a>>,
@@ -212,9 +213,8 @@ impl<'a> Plan<'a> {
             Joint::new(if as_it_is { m } else { product(&outward, &m) })
         });
         let normals = palette
-            .and_then(|p| p.normals())
-            .filter(|_| with_normals)
-            .unwrap_or(&[]);
+            .filter(|p| !(as_it_is && p.turns_normals_as_points()))
+            .map(|p| p.normals().filter(|_| with_normals).unwrap_or(&[]));
         let motions = rigid.as_ref().filter(|_| with_tangents);
         let motions = motions.map_or(&[][..], |r| r.motions);
         let translation = match &rigid {
@@ -222,16 +222,16 @@ impl<'a> Plan<'a> {
             None => post[3],
         };
         let start = Joint::new([Vec4::ZERO, Vec4::ZERO, Vec4::ZERO, translation]);
-        let normals = normals.iter().map(columns).map(Joint::new);
+        let normals = normals.map(|all| all.iter().map(columns).map(Joint::new));
         // Where every point follows one joint, matrices are the sums, and -0 adds nothing to them.
-        let (points, start, normals): (Vec<_>, _, Vec<_>) =
+        let (points, start, normals): (Vec<_>, _, Option<Vec<_>>) =
             match skin.influences().is_some_and(PackedInfluences::is_single) {
                 true => (
                     points.map(|m| m.after(start)).collect(),
                     Joint([Vec4::splat(-0.0); 4]),
-                    normals.map(|m| m.after(Joint::ZERO)).collect(),
+                    normals.map(|all| all.map(|m| m.after(Joint::ZERO)).collect()),
                 ),
-                false => (points.collect(), start, normals.collect()),
+                false => (points.collect(), start, normals.map(Iterator::collect)),
             };
         Self {
             skin,
@@ -344,7 +344,7 @@ impl<'a> Plan<'a> {
             return;
         }
         for records in records {
-            let matrices = (&*self.points, &*self.normals);
+            let matrices = (&*self.points, self.normals.as_deref());
             let out = (&mut *points, &mut *normals);
             skin_points_and_normals(records, matrices, self.start, rest, out);
         }
@@ -396,7 +396,7 @@ impl<'a> Plan<'a> {
         let rest = &rest[first..first + normals.len()];
         match self.influences() {
             Some(influences) if self.rigid.is_none() => {
-                shared.skin(influences, points, &self.normals, rest, normals);
+                shared.skin(influences, points, self.of_normals(), rest, normals);
                 self.finish_normals(normals);
             }
             Some(influences) => {
@@ -406,6 +406,11 @@ impl<'a> Plan<'a> {
             }
             None => normals.copy_from_slice(rest),
         }
+    }
+
+    /// The matrices that turn normals.
+    fn of_normals(&self) -> &[Joint] {
+        self.normals.as_deref().unwrap_or(&self.points)
     }
 
     fn skin_points(&self, records: Records<'_>, rest: &[Vec3], out: &mut [Vec3]) {
@@ -424,12 +429,12 @@ impl<'a> Plan<'a> {
     }
 
     fn skin_normals(&self, records: Records<'_>, rest: &[Vec3], out: &mut [Vec3]) {
-        let skin = |out: &mut [Vec3]| skin_normals(records, &self.normals, rest, out);
+        let skin = |out: &mut [Vec3]| skin_normals(records, self.of_normals(), rest, out);
         let Some(rigid) = &self.rigid else {
             skin(out);
             return self.finish_normals(out);
         };
-        let bind = self.normals.last().filter(|_| !rigid.scales[1]);
+        let bind = self.of_normals().last().filter(|_| !rigid.scales[1]);
         let (motions, bind, post) = (rigid.motions, bind.map(|m| &m.0), &rigid.post_normal);
         turn_normals(records, motions, bind, post, rest, out, skin);
     }

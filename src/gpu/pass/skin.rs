@@ -231,7 +231,8 @@ pub fn pose_offsets(shown: &FrameInstance<'_>) -> PoseOffsets {
     if pose.is_skinned() {
         let count = skin.packed.palette_entry_count() as u32;
         (out.palette, out.post) = (place.palette, place.post);
-        out.normal_palette = out.palette + count * 3;
+        let own_normals = !pose.palette().is_some_and(|p| p.turns_normals_as_points());
+        out.normal_palette = out.palette + if own_normals { count * 3 } else { 0 };
         if let Some(row) = pose.motion_row {
             out.motions = out.palette + row;
         }
@@ -239,7 +240,7 @@ pub fn pose_offsets(shown: &FrameInstance<'_>) -> PoseOffsets {
             out.motions = out.palette + (palette.blocks() as u32 - count) * 3;
             // The last matrix of the palette is geomBindTransform alone.
             if !pose.scales[0] {
-                out.bind = out.normal_palette - 3;
+                out.bind = out.palette + (count - 1) * 3;
             }
             if !pose.scales[1] {
                 out.normal_bind = out.normal_palette + (count - 1) * 3;

@@ -223,8 +223,9 @@ impl Shape {
 #[derive(Clone, Copy, Debug)]
 struct SharedPlace {
     page: usize,
-    /// Its first block.
+    /// Its first block, and their number.
     first: u32,
+    blocks: usize,
     /// Number of instances of the page that use it.
     users: u32,
 }
@@ -275,9 +276,11 @@ impl PosePages {
         true
     }
 
-    /// Updates a palette that instances share.
+    /// Updates a palette that instances share. One of another size gets another place, as the poses of
+    /// its instances do.
     pub fn update_palette(&mut self, id: PaletteId, palette: &Palette) {
-        for place in self.shared.get(&id).into_iter().flatten() {
+        let places = self.shared.get(&id).into_iter().flatten();
+        for place in places.filter(|place| place.blocks == palette.blocks()) {
             let palettes = &mut self.pages[place.page].palettes.values;
             palettes.write(place.first, &palette.parts());
         }
@@ -484,6 +487,7 @@ impl PosePages {
                     None => places.push(SharedPlace {
                         page: number,
                         first: site.palette,
+                        blocks: site.shape.blocks,
                         users: 1,
                     }),
                 }

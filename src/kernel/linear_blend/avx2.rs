@@ -143,7 +143,7 @@ fn applied<const POINTS: bool>(sum: Sum, value: &Vec3) -> Vec3 {
 
 /// [`super::skin_points_and_normals`] in an order. Records are read once.
 #[target_feature(enable = "avx2,fma")]
-pub(super) fn skin_both(
+pub(super) fn skin_both<const ALIKE: bool>(
     records: Records<'_>,
     order: impl Order,
     matrices: (&[Joint], &[Joint]),
@@ -160,7 +160,7 @@ pub(super) fn skin_both(
     }
     by_count!(
         records.count,
-        points_and_normals(records.words, order, matrices, start, values, out),
+        points_and_normals<ALIKE>(records.words, order, matrices, start, values, out),
         {
             skin::<true>(records, order, matrices.0, start, values.0, out.0);
             skin::<false>(records, order, matrices.1, &Joint::ZERO, values.1, out.1);
@@ -169,7 +169,7 @@ pub(super) fn skin_both(
 }
 
 #[target_feature(enable = "avx2,fma")]
-fn points_and_normals<const K: usize, const W: usize>(
+fn points_and_normals<const K: usize, const W: usize, const ALIKE: bool>(
     records: &[u32],
     order: impl Order,
     matrices: (&[Joint], &[Joint]),
@@ -185,8 +185,11 @@ fn points_and_normals<const K: usize, const W: usize>(
         let (mut of_point, mut of_normal) = (start, zero);
         for_each_influence(record, K, |index, weight| {
             add_scaled(&mut of_point, &matrices.0[index], weight);
-            add_scaled(&mut of_normal, &of_normals[index], weight);
+            if !ALIKE {
+                add_scaled(&mut of_normal, &of_normals[index], weight);
+            }
         });
+        let of_normal = if ALIKE { of_point } else { of_normal };
         (moved(of_point, p), turned(of_normal, n))
     });
 }

@@ -278,7 +278,8 @@ fn unrolled<const K: usize, const W: usize>(
 }
 
 /// The loop of points and normals for `K` influences in records of `W` words, which are read once.
-fn unrolled_both<const K: usize, const W: usize>(
+/// `ALIKE`: matrices of points are those of normals, and so are their sums.
+fn unrolled_both<const K: usize, const W: usize, const ALIKE: bool>(
     records: &[u32],
     order: impl Order,
     matrices: (&[Joint], &[Joint]),
@@ -295,8 +296,11 @@ fn unrolled_both<const K: usize, const W: usize>(
             let index = palette_index(record, k);
             let weight = f32::from_bits(record[K.div_ceil(2) + k]);
             add_scaled(&mut m, &matrices.0[index], weight);
-            add_scaled(&mut of_normal, &of_normals[index], weight);
+            if !ALIKE {
+                add_scaled(&mut of_normal, &of_normals[index], weight);
+            }
         }
+        let of_normal = if ALIKE { m } else { of_normal };
         (transform_point(&m, *p), transform_vector(&of_normal, *n))
     });
 }
@@ -399,8 +403,22 @@ pub(super) fn skin_normals(
     skin_chunk(records, matrices, Joint::ZERO.sum(), values, out, apply);
 }
 
-/// Does [`skin_points`] and [`skin_normals`] in one loop. In pairs, points come first.
+/// Does [`skin_points`] and [`skin_normals`] in one loop. In pairs, points come first. Without
+/// matrices of their own, those of points turn normals.
 pub(super) fn skin_points_and_normals(
+    records: Records<'_>,
+    (points, normals): (&[Joint], Option<&[Joint]>),
+    start: Joint,
+    values: (&[Vec3], &[Vec3]),
+    out: (&mut [Vec3], &mut [Vec3]),
+) {
+    match normals {
+        Some(normals) => skin_pairs::<false>(records, (points, normals), start, values, out),
+        None => skin_pairs::<true>(records, (points, points), start, values, out),
+    }
+}
+
+fn skin_pairs<const ALIKE: bool>(
     records: Records<'_>,
     matrices: (&[Joint], &[Joint]),
     start: Joint,
@@ -412,19 +430,19 @@ pub(super) fn skin_points_and_normals(
         // SAFETY: has_wide_loop says that AVX2 and FMA are there.
         unsafe {
             match records.order {
-                [] => avx2::skin_both(records, SameOrder, matrices, &start, values, out),
-                order => avx2::skin_both(records, order, matrices, &start, values, out),
+                [] => avx2::skin_both::<ALIKE>(records, SameOrder, matrices, &start, values, out),
+                order => avx2::skin_both::<ALIKE>(records, order, matrices, &start, values, out),
             }
         }
         return;
     }
     match records.order {
-        [] => skin_both(records, SameOrder, matrices, start, values, out),
-        order => skin_both(records, order, matrices, start, values, out),
+        [] => skin_both::<ALIKE>(records, SameOrder, matrices, start, values, out),
+        order => skin_both::<ALIKE>(records, order, matrices, start, values, out),
     }
 }
 
-fn skin_both(
+fn skin_both<const ALIKE: bool>(
     records: Records<'_>,
     order: impl Order,
     matrices: (&[Joint], &[Joint]),
@@ -437,7 +455,7 @@ fn skin_both(
             true => 0,
             false => records.count,
         },
-        unrolled_both(records.words, order, matrices, start.sum(), values, out),
+        unrolled_both<ALIKE>(records.words, order, matrices, start.sum(), values, out),
         {
             skin_points(records, matrices.0, start, values.0, out.0);
             skin_normals(records, matrices.1, values.1, out.1);
@@ -496,7 +514,7 @@ mod tests {
             let records = Records { single, ..records };
             let mut out: [Vec<Vec3>; 6] = std::array::from_fn(|_| vec![Vec3::ZERO; count]);
             let [a, b, c, d, e, f] = &mut out;
-            let (both, values) = ((matrices[0], matrices[1]), (&*values, &*values));
+            let (both, values) = ((matrices[0], Some(matrices[1])), (&*values, &*values));
             skin_points(records, matrices[0], start, values.0, a);
             skin_normals(records, matrices[1], values.0, b);
             skin_points_and_normals(records, both, start, values, (c, d));
@@ -533,23 +551,26 @@ mod tests {
             let packed = PackedInfluences::of_lists(size, &indices, &weights, method);
             let reversed: Vec<u16> = (0..count as u16).rev().collect();
             for order in [&[][..], &reversed] {
-                let mut out: [Vec<Vec3>; 4] = std::array::from_fn(|_| vec![Vec3::ZERO; count]);
-                let [a, b, c, d] = &mut out;
+                let mut out: [Vec<Vec3>; 8] = std::array::from_fn(|_| vec![Vec3::ZERO; count]);
+                let [a, b, c, d, one, both, alone, apart] = &mut out;
                 for records in packed.chunk(0) {
                     let records = Records { order, ..records };
                     skin_chunk(records, &points, start.sum(), &values, a, transform_point);
                     let turn = |m: &Sum, n: Vec3| transform_vector(m, n);
                     skin_chunk(records, &normals, Joint::ZERO.sum(), &values, b, turn);
-                    let (both, values) = ((&*points, &*normals), (&*values, &*values));
+                    let (pair, values) = ((&*points, &*normals), (&*values, &*values));
                     match order {
-                        [] => skin_both(records, SameOrder, both, start, values, (c, d)),
-                        order => skin_both(records, order, both, start, values, (c, d)),
+                        [] => skin_both::<false>(records, SameOrder, pair, start, values, (c, d)),
+                        order => skin_both::<false>(records, order, pair, start, values, (c, d)),
                     }
+                    // One sum for both, where the matrices are alike.
+                    let alike = (&*points, None);
+                    skin_points_and_normals(records, alike, start, values, (one, both));
+                    skin_points(records, &points, start, values.0, alone);
+                    skin_normals(records, &points, values.1, apart);
                 }
-                assert_eq!(
-                    (bits(&out[0]), bits(&out[1])),
-                    (bits(&out[2]), bits(&out[3]))
-                );
+                let [a, b, c, d, one, both, alone, apart] = out.map(|out| bits(&out));
+                assert_eq!((a, b, one, both), (c, d, alone, apart));
             }
         }
     }

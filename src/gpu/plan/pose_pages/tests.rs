@@ -267,3 +267,38 @@ fn a_full_page_is_followed_by_another() {
     let refused = PosePacker::new(&tiny, 1).place(&new(all[0], &pose, Source::Palette(id)), None);
     assert!(matches!(refused, Err(GpuError::Limit { .. })));
 }
+
+/// A shared palette whose joints begin to scale needs matrices of its own for normals: its instances
+/// move to another place, and nothing is written over its neighbour.
+#[test]
+fn a_shared_palette_of_another_size_gets_another_place() {
+    let (skin, (all, id)) = (skin(), ids(3));
+    let palette = |scale: f64| {
+        let joints = [DMat4::from_scale(DVec3::splat(scale)); JOINTS];
+        let method = SkinningMethod::ClassicLinear;
+        Arc::new(Palette::pack(method, &joints, DMat4::IDENTITY, true))
+    };
+    let (small, large) = (palette(1.0), palette(2.0));
+    assert_eq!((small.blocks(), large.blocks()), (4, 8));
+    let shown = |palette| pose(&skin, palette, 0.0);
+    let mut packer = PosePacker::new(&LIMITS, 3);
+    for (number, instance) in all.iter().enumerate() {
+        let source = match number {
+            2 => Source::Own,
+            _ => Source::Palette(id),
+        };
+        let placed = packer.place(&new(*instance, &shown(&small), source), None);
+        placed.expect("room for a small pose");
+    }
+    let mut poses = packer.finish();
+    poses.set_uploaded();
+    poses.update_palette(id, &large);
+    assert_eq!(changes(&poses), []);
+    assert!(!poses.update(all[0], &shown(&large)));
+    [0, 1].map(|index| poses.remove(index));
+    for instance in &all[..2] {
+        assert!(poses.add(&new(*instance, &shown(&large), Source::Palette(id))));
+    }
+    let places = [0, 1, 2].map(|index| poses.find(index).expect("a place").palette);
+    assert_eq!(places, [24, 24, BLOCKS * 3]);
+}

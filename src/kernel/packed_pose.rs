@@ -135,23 +135,24 @@ impl PackedPose {
 
     /// Checks that this pose fits `skin`. The error says what differs.
     pub(crate) fn fits(&self, skin: &PackedSkin) -> Result<(), Invalid> {
-        let entries = self.palette.as_ref().map(|palette| palette.entry_count());
-        sizes_fit(skin, self.channel_weights.len(), entries)?;
         match &self.palette {
-            Some(palette) => palette_fits(skin, palette),
-            None => Ok(()),
+            Some(palette) => self.fits_with(skin, palette),
+            None => sizes_fit(skin, self.channel_weights.len(), None),
         }
     }
 
     /// Checks that this pose would fit `skin` with `palette` in place of its own.
-    #[cfg(feature = "gpu")]
     pub(crate) fn fits_with(&self, skin: &PackedSkin, palette: &Palette) -> Result<(), Invalid> {
-        sizes_fit(
-            skin,
-            self.channel_weights.len(),
-            Some(palette.entry_count()),
-        )?;
-        palette_fits(skin, palette)
+        let entries = Some(palette.entry_count());
+        sizes_fit(skin, self.channel_weights.len(), entries)?;
+        if palette.rigid().is_some() != skin.method().has_rigid_motions() {
+            let expected = format!("a {:?} palette", skin.method());
+            return misfit(skin, expected, format!("{:?}", palette.method()));
+        }
+        if skin.normals().is_some() && palette.normals().is_none() {
+            return misfit(skin, "a palette with normal matrices", "none");
+        }
+        Ok(())
     }
 
     /// Replaces the palette. The new one must fit the skin.
@@ -174,23 +175,20 @@ impl PackedPose {
         out_from_skel: &DMat4,
         channel_weights: &[f32],
     ) -> Result<(), Invalid> {
-        let wrong =
-            |expected: String, found: String| Err(Invalid::new(skin.prim(), "", expected, found));
         if skin.influences().is_none() {
             let expected = "a skin with influences, to move with a rig";
-            return wrong(expected.into(), "none".into());
+            return misfit(skin, expected, "none");
         }
         if skin.method().has_rigid_motions() != rig.method().has_rigid_motions() {
             let expected = format!("a rig that was packed for {:?}", skin.method());
-            return wrong(expected, format!("{:?}", rig.method()));
+            return misfit(skin, expected, format!("{:?}", rig.method()));
         }
         if rig.entry_count() != skin.palette_entry_count() {
             let expected = format!("a rig of {} joints", skin.palette_entry_count() - 1);
-            return wrong(expected, rig.joint_count().to_string());
+            return misfit(skin, expected, rig.joint_count().to_string());
         }
         if skin.normals().is_some() && !rig.has_normals() {
-            let expected = "a rig that was packed with normals";
-            return wrong(expected.into(), "one without".into());
+            return misfit(skin, "a rig that was packed with normals", "one without");
         }
         sizes_fit(skin, channel_weights.len(), Some(rig.entry_count()))?;
         check_finite(skin, &[("out_from_skel", out_from_skel)], channel_weights)?;
@@ -275,36 +273,29 @@ fn check_finite(
     Ok(())
 }
 
-/// Checks that a palette of the right size has the method and the normals that a skin needs.
-fn palette_fits(skin: &PackedSkin, palette: &Palette) -> Result<(), Invalid> {
-    let misfit =
-        |expected: String, found: String| Err(Invalid::new(skin.prim(), "", expected, found));
-    if palette.rigid().is_some() != skin.method().has_rigid_motions() {
-        let expected = format!("a {:?} palette", skin.method());
-        return misfit(expected, format!("{:?}", palette.method()));
-    }
-    if skin.normals().is_some() && palette.normals().is_none() {
-        return misfit("a palette with normal matrices".into(), "none".into());
-    }
-    Ok(())
+/// The error for something that does not fit a skin.
+fn misfit(
+    skin: &PackedSkin,
+    expected: impl Into<String>,
+    found: impl Into<String>,
+) -> Result<(), Invalid> {
+    Err(Invalid::new(skin.prim(), "", expected, found))
 }
 
 /// Checks the number of channel weights, and the size of the palette, against a skin.
 fn sizes_fit(skin: &PackedSkin, channels: usize, entries: Option<usize>) -> Result<(), Invalid> {
-    let misfit =
-        |expected: String, found: String| Err(Invalid::new(skin.prim(), "", expected, found));
     if channels != skin.channel_count() {
         let expected = format!("a pose with {} channel weights", skin.channel_count());
-        return misfit(expected, channels.to_string());
+        return misfit(skin, expected, channels.to_string());
     }
     match entries {
         Some(_) if skin.influences().is_none() => {
             let expected = "a pose without a palette, for a prim that only blends";
-            misfit(expected.into(), "one".into())
+            misfit(skin, expected, "one")
         }
         Some(entries) if entries != skin.palette_entry_count() => {
             let expected = format!("a palette of {} entries", skin.palette_entry_count());
-            misfit(expected, entries.to_string())
+            misfit(skin, expected, entries.to_string())
         }
         _ => Ok(()),
     }

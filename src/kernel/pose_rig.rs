@@ -302,15 +302,15 @@ impl PackedRig {
     pub fn with_attachments(mut self, joints: &[usize]) -> Result<Self, Invalid> {
         let mut attachments = Vec::with_capacity(joints.len());
         for joint in joints {
-            let found = match u32::try_from(*joint) {
-                Ok(index) if *joint < self.joint_count() => match attachments.contains(&index) {
-                    false => {
-                        attachments.push(index);
-                        continue;
-                    }
-                    true => format!("{joint} twice"),
-                },
-                _ => joint.to_string(),
+            // Every index of a joint fits 16 bits.
+            let index = *joint as u32;
+            let found = match *joint < self.joint_count() {
+                true if !attachments.contains(&index) => {
+                    attachments.push(index);
+                    continue;
+                }
+                true => format!("{joint} twice"),
+                false => joint.to_string(),
             };
             let expected = format!("different joints below {}", self.joint_count());
             return Err(Invalid::new(&self.path, "attachments", expected, found));

@@ -126,7 +126,7 @@ pub fn add_blend_shape(
     points: &mut [Vec3],
 ) -> Result<(), Invalid> {
     let expected = indices.map_or(points.len(), <[i32]>::len);
-    same_length(name, "offsets", expected, offsets.len())?;
+    check_length(name, "offsets", expected, offsets.len())?;
     let Some(indices) = indices else {
         let (points, offsets) = (points.par_chunks_mut(CHUNK), offsets.par_chunks(CHUNK));
         points.zip(offsets).for_each(|(points, offsets)| {
@@ -151,18 +151,6 @@ fn out_of_range(index: i32, count: usize) -> bool {
     usize::try_from(index).map_or(true, |index| index >= count)
 }
 
-fn same_length(name: &str, property: &str, expected: usize, found: usize) -> Result<(), Invalid> {
-    match expected == found {
-        true => Ok(()),
-        false => Err(Invalid::new(
-            name,
-            property,
-            format!("{expected} elements"),
-            found.to_string(),
-        )),
-    }
-}
-
 impl ArrayInfluences<'_> {
     fn check(&self, name: &str, points: usize) -> Result<(), Invalid> {
         if self.count == 0 {
@@ -170,13 +158,9 @@ impl ArrayInfluences<'_> {
             return Err(Invalid::new(name, "joint_indices", expected, "none"));
         }
         let records = if self.constant { 1 } else { points };
-        same_length(
-            name,
-            "joint_indices",
-            records * self.count,
-            self.joints.len(),
-        )?;
-        same_length(name, "joint_weights", self.joints.len(), self.weights.len())
+        let (expected, joints) = (records * self.count, self.joints.len());
+        check_length(name, "joint_indices", expected, joints)?;
+        check_length(name, "joint_weights", joints, self.weights.len())
     }
 
     /// Encodes the influences of `points` records from `first` on.

@@ -11,7 +11,7 @@ use sinew::kernel::{
 use sinew::mesh::RenderVertices;
 use sinew_verify::cases::Spec;
 use sinew_verify::ensure;
-use sinew_verify::made::{Made, all_bits, made, twenty};
+use sinew_verify::made::{Made, TWENTY, all_bits, made};
 
 pub fn trials() -> Vec<Trial> {
     trials![
@@ -25,11 +25,11 @@ pub fn trials() -> Vec<Trial> {
 }
 
 /// Skins of every kind, and a large one.
-fn all() -> Result<Vec<Made>, Failed> {
-    let mut all = twenty()?;
-    all.push(made(&Spec::default().points(30_000).shapes(7))?);
-    all.push(made(&Spec::default().points(0))?);
-    Ok(all)
+fn all() -> Vec<Made> {
+    let mut all = TWENTY.clone();
+    all.push(made(&Spec::default().points(30_000).shapes(7)));
+    all.push(made(&Spec::default().points(0)));
+    all
 }
 
 /// The points of all skins in one batch.
@@ -45,7 +45,7 @@ fn batch(all: &[Made], poses: &[PackedPose]) -> Vec<Vec<Vec3>> {
 }
 
 fn batch_equals_singles() -> Result<(), Failed> {
-    let all = all()?;
+    let all = all();
     let poses: Vec<PackedPose> = all.iter().map(|made| made.pose(4)).collect();
     let found = batch(&all, &poses);
     for ((made, pose), points) in all.iter().zip(&poses).zip(&found) {
@@ -57,7 +57,7 @@ fn batch_equals_singles() -> Result<(), Failed> {
 
 /// Points by themselves, in any order and more than once, to the bit.
 fn chosen_points_equal_all() -> Result<(), Failed> {
-    for made in all()? {
+    for made in all() {
         let (packed, pose) = (&made.packed, made.pose(1));
         let all = made.on_cpu(&pose).points;
         let count = packed.point_count() as u32;
@@ -75,7 +75,7 @@ fn chosen_points_equal_all() -> Result<(), Failed> {
 }
 
 fn repeats_on_any_number_of_threads() -> Result<(), Failed> {
-    let all = all()?;
+    let all = all();
     let run = || {
         let poses: Vec<PackedPose> = all.iter().map(|made| made.pose(4)).collect();
         let singles = all.iter().zip(&poses).map(|(made, pose)| made.on_cpu(pose));
@@ -96,21 +96,22 @@ fn repeats_on_any_number_of_threads() -> Result<(), Failed> {
 }
 
 fn bytes_per_point_add_up() -> Result<(), Failed> {
-    let of = |joints| made(&Spec::default().joints(joints)).map(|m| m.packed.bytes_per_point());
-    let four = of(100)?;
+    let spec = Spec::default();
+    let of = |joints| made(&spec.joints(joints)).packed.bytes_per_point();
+    let four = of(100);
     // Rest points and normals of 12 bytes, four palette indices of 1 and weights of 4.
     ensure(
         [four.read, four.written] == [44.0, 24.0],
         "bytes of a point",
     )?;
-    Ok(ensure(of(300)?.read == 48.0, "palette indices of 2 bytes")?)
+    Ok(ensure(of(300).read == 48.0, "palette indices of 2 bytes")?)
 }
 
 fn wrong_vertices_are_refused() -> Result<(), Failed> {
     let spec = Spec::default().points(10);
-    let of = |spec: Spec| made(&spec).map(|made| PackedSkin::clone(&made.packed));
-    let (plain, corners) = (of(spec)?, of(spec.face_varying(true))?);
-    let bare = of(spec.normals(false))?;
+    let of = |spec: Spec| PackedSkin::clone(&made(&spec).packed);
+    let (plain, corners) = (of(spec), of(spec.face_varying(true)));
+    let bare = of(spec.normals(false));
     let new = RenderVertices::new;
     let other = corners.normal_points().ok_or("corners")?[0] + 1;
     let with =
@@ -141,10 +142,9 @@ fn wrong_vertices_are_refused() -> Result<(), Failed> {
         )?;
     }
     // Every vertex of a point has its place.
-    let made = made(&spec)?;
-    let twice = made
-        .clone()
-        .packed_as(|packed| Ok(packed.with_vertices(new(vec![3, 3]))?))?;
+    let made = made(&spec);
+    let twice = made.clone();
+    let twice = twice.packed_as(|packed| packed.with_vertices(new(vec![3, 3])));
     let [two, all] = [&twice, &made].map(|made| made.on_cpu(&made.pose(1)).points);
     Ok(ensure(two == [all[3]; 2], "another point at two vertices")?)
 }

@@ -27,7 +27,7 @@ fn shader() -> &'static str {
 fn the_pages_shader_culls() -> Result<(), Failed> {
     let opened = gpu::device()?;
     let (device, queue) = (opened.device(), opened.queue());
-    let made = made(&Spec::default())?;
+    let made = made(&Spec::default());
     let mut crowd = Skinner::new(device, queue, &Default::default())?.crowd();
     let skin = crowd.add_skin(made.packed.clone())?;
     let ids = crowd.add_instances(skin, 9)?;

@@ -6,8 +6,9 @@ use glam::{DMat3, DMat4, DVec3, DVec4};
 use libtest_mimic::Failed;
 use sinew::kernel::{JointTransform, PackedRig, Palette, palette_on_cpu};
 use sinew::math::Rows;
+use sinew::skel::SkinningMethod::{ClassicLinear, DualQuaternion};
 use sinew_verify::posing::rigs::{self, Spec};
-use sinew_verify::posing::{rigid, specs, truth};
+use sinew_verify::posing::{agrees, specs, truth};
 
 pub fn trials() -> Vec<Trial> {
     let mut trials = vec![Trial::test("negative::a_step_left_out_is_seen", negative)];
@@ -123,7 +124,12 @@ fn mirror(spec: &Spec) -> Result<(), Failed> {
         let joints = rigs::locals(spec, time);
         rig.check(&joints)?;
         let found = palette_on_cpu(&rig, &joints)?;
-        check(spec, &joints, &found, &truth(spec, &joints)?)?;
+        check(
+            spec,
+            &joints,
+            &found,
+            &truth(ClassicLinear, spec, &joints)?.0,
+        )?;
     }
     Ok(())
 }
@@ -136,22 +142,27 @@ fn negative() -> Result<(), Failed> {
     let mut changed = joints.clone();
     changed[100].scale[1] *= 1.001;
     let found = palette_on_cpu(&rig, &changed)?;
-    match check(&spec, &joints, &found, &truth(&spec, &joints)?) {
+    match check(
+        &spec,
+        &joints,
+        &found,
+        &truth(ClassicLinear, &spec, &joints)?.0,
+    ) {
         Ok(()) => Err("passed".into()),
         Err(_) => Ok(()),
     }
 }
 
 fn dual_quaternions(spec: &Spec) -> Result<(), Failed> {
-    let rig = rigid::rig(spec)?;
+    let (skeleton, geom_bind) = (rigs::skeleton(spec), rigs::geom_bind(spec));
+    let rig = PackedRig::pack_for(DualQuaternion, &skeleton, geom_bind, true)?;
     for time in 0..3 {
         let joints = rigs::locals(spec, time);
         let found = palette_on_cpu(&rig, &joints)?;
-        let (want, stretches) = rigid::truth(spec, &joints)?;
+        let (want, skinning) = truth(DualQuaternion, spec, &joints)?;
         let motions = found.rigid().map_or(&[][..], |rigid| rigid.motions());
         let parts = [found.points(), found.normals().unwrap_or_default(), motions];
-        let allowed = tolerance::POSED_DUAL_QUATERNIONS;
-        rigid::agrees(parts, &want, &stretches, allowed)?;
+        agrees(parts, &want, &skinning)?;
     }
     Ok(())
 }

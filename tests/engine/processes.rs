@@ -74,7 +74,7 @@ fn child() -> Option<Trial> {
 fn in_little_memory() -> Result<(), Failed> {
     let device = GpuDevice::new(&AdapterChoice::Any)?;
     let skinner = Skinner::new(device.device(), device.queue(), &SkinnerOptions::default())?;
-    let made = made(&Spec::default())?;
+    let made = made(&Spec::default());
     let mut crowd: Crowd = skinner.crowd();
     let skin = crowd.add_skin(made.packed.clone())?;
     let id = crowd.add_instance(skin)?;

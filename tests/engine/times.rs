@@ -24,10 +24,7 @@ fn times_are_true_or_none() -> Result<(), Failed> {
     let has_stamps = device.features().contains(wgpu::Features::TIMESTAMP_QUERY);
     let expects = has_stamps && !opened.report().software;
     let mut crowd = Skinner::new(device, queue, &options)?.crowd();
-    let made = made(&Spec {
-        points: 20_000,
-        ..Spec::default()
-    })?;
+    let made = made(&Spec::default().points(20_000));
     let skin = crowd.add_skin(made.packed.clone())?;
     let instance = crowd.add_instance(skin)?;
     crowd.set_pose(instance, &made.pose(1))?;

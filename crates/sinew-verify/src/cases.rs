@@ -30,61 +30,44 @@ pub enum Motion {
     Degenerate,
 }
 
-#[derive(Clone, Copy, Debug)]
-pub struct Spec {
-    pub seed: u64,
-    pub points: usize,
-    pub joints: usize,
-    pub influences: Influences,
-    /// The prim has its own skel:joints, some of which the skeleton lacks.
-    pub own_joints: bool,
-    pub normals: bool,
-    /// Normals are one per face corner.
-    pub face_varying: bool,
-    pub shapes: usize,
-    pub method: SkinningMethod,
-    pub motion: Motion,
-}
+/// A struct whose fields have defaults, and a method for each field, which sets it.
+macro_rules! options {
+    ($(#[$doc:meta])* $name:ident { $($(#[$of:meta])* $field:ident: $kind:ty = $default:expr,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name {
+            $($(#[$of])* pub $field: $kind,)*
+        }
 
-/// A method for each field, which sets it.
-macro_rules! setters {
-    ($($field:ident: $kind:ty),* $(,)?) => {
-        $(pub const fn $field(self, $field: $kind) -> Self {
-            Self { $field, ..self }
-        })*
+        impl $name {
+            $(pub const fn $field(self, $field: $kind) -> Self {
+                Self { $field, ..self }
+            })*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $($field: $default,)* }
+            }
+        }
     };
 }
-pub(crate) use setters;
+pub(crate) use options;
 
-impl Spec {
-    setters! {
-        seed: u64,
-        points: usize,
-        joints: usize,
-        influences: Influences,
-        own_joints: bool,
-        normals: bool,
-        face_varying: bool,
-        shapes: usize,
-        method: SkinningMethod,
-        motion: Motion,
-    }
-}
-
-impl Default for Spec {
-    fn default() -> Self {
-        Self {
-            seed: 1,
-            points: 1000,
-            joints: 20,
-            influences: Influences::Vertex(4),
-            own_joints: false,
-            normals: true,
-            face_varying: false,
-            shapes: 0,
-            method: SkinningMethod::ClassicLinear,
-            motion: Motion::Mild,
-        }
+options! {
+    Spec {
+        seed: u64 = 1,
+        points: usize = 1000,
+        joints: usize = 20,
+        influences: Influences = Influences::Vertex(4),
+        /// The prim has its own skel:joints, some of which the skeleton lacks.
+        own_joints: bool = false,
+        normals: bool = true,
+        /// Normals are one per face corner.
+        face_varying: bool = false,
+        shapes: usize = 0,
+        method: SkinningMethod = SkinningMethod::ClassicLinear,
+        motion: Motion = Motion::Mild,
     }
 }
 

@@ -96,11 +96,13 @@ impl Machine {
     }
 }
 
-type OnCpu = Box<dyn Fn() -> Result<(), Failure> + Send + Sync>;
+/// Names of checks, and what each runs on a device.
+pub(crate) type Checks = &'static [(&'static str, fn(&Gpu) -> Result<(), Failure>)];
+
 type OnGpu = Box<dyn Fn(&Gpu) -> Result<(), Failure> + Send + Sync>;
 
-enum Run {
-    Cpu(OnCpu),
+pub(crate) enum Run {
+    Cpu(Box<dyn Fn() -> Result<(), Failure> + Send + Sync>),
     AdapterLimits(OnGpu),
     DefaultLimits(OnGpu),
 }
@@ -124,46 +126,12 @@ pub struct Outcome {
 }
 
 impl Check {
-    pub(crate) fn cpu(
-        subject: Subject,
-        name: impl Into<String>,
-        run: impl Fn() -> Result<(), Failure> + Send + Sync + 'static,
-    ) -> Self {
+    pub(crate) fn new(subject: Subject, name: impl Into<String>, run: Run) -> Self {
         Self {
             name: name.into(),
             subject,
-            run: Run::Cpu(Box::new(run)),
+            run,
         }
-    }
-
-    pub(crate) fn gpu(
-        subject: Subject,
-        name: impl Into<String>,
-        run: impl Fn(&Gpu) -> Result<(), Failure> + Send + Sync + 'static,
-    ) -> Self {
-        Self {
-            name: name.into(),
-            subject,
-            run: Run::AdapterLimits(Box::new(run)),
-        }
-    }
-
-    /// One check with the adapter's limits, and one with WebGPU's: `module::adapter_limits::name` and
-    /// `module::default_limits::name`.
-    pub(crate) fn with_both_limits(
-        subject: Subject,
-        module: &str,
-        name: &str,
-        run: fn(&Gpu) -> Result<(), Failure>,
-    ) -> [Self; 2] {
-        [
-            Self::gpu(subject, format!("{module}::adapter_limits::{name}"), run),
-            Self {
-                name: format!("{module}::default_limits::{name}"),
-                subject,
-                run: Run::DefaultLimits(Box::new(run)),
-            },
-        ]
     }
 
     /// Its name, the same in every version that has it.

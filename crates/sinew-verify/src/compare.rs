@@ -4,30 +4,12 @@ use glam::{DVec3, Vec3};
 
 use crate::measured;
 
-/// A vector of either precision.
-pub trait Vector: Copy {
-    /// The same in f64.
-    fn in_f64(self) -> DVec3;
-}
-
-impl Vector for Vec3 {
-    fn in_f64(self) -> DVec3 {
-        self.as_dvec3()
-    }
-}
-
-impl Vector for DVec3 {
-    fn in_f64(self) -> DVec3 {
-        self
-    }
-}
-
 /// Compares element by element; `tolerance` is relative to the largest coordinate of `want`, at
 /// least 1.
 ///
 /// # Errors
 /// Text with the worst element. A NaN or infinity on either side fails, and so does another length.
-pub fn compare<A: Vector, B: Vector>(
+pub fn compare<A: Copy + Into<DVec3>, B: Copy + Into<DVec3>>(
     what: &str,
     got: &[A],
     want: &[B],
@@ -40,7 +22,7 @@ pub fn compare<A: Vector, B: Vector>(
     let mut scale = 1.0f64;
     let mut worst: Option<(usize, f64, DVec3, DVec3)> = None;
     for (i, (got, want)) in got.iter().zip(want).enumerate() {
-        let (got, want) = (got.in_f64(), want.in_f64());
+        let (got, want): (DVec3, DVec3) = ((*got).into(), (*want).into());
         if !got.is_finite() || !want.is_finite() {
             return Err(format!("{what}: got {got} at {i}, expected {want}"));
         }
@@ -64,29 +46,23 @@ pub fn compare<A: Vector, B: Vector>(
 }
 
 /// As [`compare`], but for elements that hang on rounding, which are left out. Lengths are compared too.
-///
-/// # Errors
-/// As [`compare`].
-pub fn compare_but<A: Vector, B: Vector>(
+pub fn compare_but<A: Copy + Into<DVec3>, B: Copy + Into<DVec3>>(
     what: &str,
     left_out: &[bool],
     got: &[A],
     want: &[B],
     tolerance: f64,
 ) -> Result<(), String> {
-    fn kept<V: Vector>(values: &[V], left_out: &[bool]) -> Vec<DVec3> {
+    fn kept<V: Copy + Into<DVec3>>(values: &[V], left_out: &[bool]) -> Vec<DVec3> {
         let left_out = left_out.iter().chain(std::iter::repeat(&false));
         let values = values.iter().zip(left_out);
-        let keep = |(v, out): (&V, &bool)| if *out { DVec3::ZERO } else { v.in_f64() };
+        let keep = |(v, out): (&V, &bool)| if *out { DVec3::ZERO } else { (*v).into() };
         values.map(keep).collect()
     }
     compare(what, &kept(got, left_out), &kept(want, left_out), tolerance)
 }
 
 /// As [`compare`], with a tolerance in the values' own unit.
-///
-/// # Errors
-/// As [`compare`].
 pub fn compare_within(
     what: &str,
     got: &[DVec3],

@@ -46,33 +46,21 @@ impl Gpu {
     }
 
     /// Another device on the same adapter, with these limits and no feature.
-    ///
-    /// # Errors
-    /// As [`GpuDevice::another`].
     pub fn with_limits(&self, limits: wgpu::Limits) -> Result<Self, GpuError> {
         self.opened.another(limits).map(Self::new)
     }
 
     /// Another device on the same adapter, with the same limits.
-    ///
-    /// # Errors
-    /// As [`GpuDevice::another`].
     pub fn another(&self) -> Result<Self, GpuError> {
         self.with_limits(self.device.limits())
     }
 
     /// What no call could return by itself.
-    ///
-    /// # Errors
-    /// As [`GpuDevice::check`].
     pub fn check(&self) -> Result<(), GpuError> {
         self.opened.check()
     }
 
     /// A skinner on it, whose pipelines are those of all checks with the same options.
-    ///
-    /// # Errors
-    /// Those of [`Skinner::new`].
     pub fn skinner(&self, options: &SkinnerOptions) -> Result<Skinner, GpuError> {
         let mut skinners = self.skinners.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, skinner)) = skinners.iter().find(|(of, _)| of == options) {
@@ -84,25 +72,16 @@ impl Gpu {
     }
 
     /// A skinner on it that has compiled nothing yet.
-    ///
-    /// # Errors
-    /// Those of [`Skinner::new`].
     pub fn new_skinner(&self, options: &SkinnerOptions) -> Result<Skinner, GpuError> {
         Skinner::new(&self.device, &self.queue, options)
     }
 
     /// An empty crowd on it.
-    ///
-    /// # Errors
-    /// Those of [`Skinner::new`].
     pub fn crowd(&self) -> Result<Crowd, GpuError> {
         self.crowd_with(&SkinnerOptions::default())
     }
 
     /// The same with options.
-    ///
-    /// # Errors
-    /// Those of [`Skinner::new`].
     pub fn crowd_with(&self, options: &SkinnerOptions) -> Result<Crowd, GpuError> {
         Ok(self.skinner(options)?.crowd())
     }
@@ -114,9 +93,6 @@ impl Gpu {
     }
 
     /// Waits until the device has done all that is submitted.
-    ///
-    /// # Errors
-    /// Those of [`wait_for`].
     pub fn finish(&self) -> Result<(), GpuError> {
         wait_for(&self.device, work_done(&self.queue))
     }
@@ -146,9 +122,6 @@ impl Gpu {
     }
 
     /// What a buffer holds, after all that is submitted.
-    ///
-    /// # Errors
-    /// A device that is lost meanwhile.
     pub fn read<T: bytemuck::Pod>(&self, buffer: &wgpu::Buffer) -> Result<Vec<T>, Failure> {
         let copy = self.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("test.read"),
@@ -213,9 +186,6 @@ pub fn with_previous() -> OutputTarget {
 }
 
 /// Adds an instance in a pose.
-///
-/// # Errors
-/// Those of [`Crowd::add_instance`] and [`Crowd::set_pose`].
 pub fn posed<'a>(
     crowd: &mut Crowd,
     skin: SkinId,
@@ -225,9 +195,6 @@ pub fn posed<'a>(
 }
 
 /// The same with results that go to `target`.
-///
-/// # Errors
-/// Those of [`Crowd::add_instance_to`] and [`Crowd::set_pose`].
 pub fn posed_to<'a>(
     crowd: &mut Crowd,
     skin: SkinId,
@@ -240,9 +207,6 @@ pub fn posed_to<'a>(
 }
 
 /// A wrong use that comes back as an error of its kind, and what the error has to name.
-///
-/// # Errors
-/// Any other result.
 pub fn wrong_use<T>(words: &str, result: Result<T, GpuError>) -> Result<(), Failure> {
     use GpuError::{Foreign, InUse, Invalid, NoFrame, NoPose, NotSubmitted};
     match result {

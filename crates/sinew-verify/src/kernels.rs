@@ -1,45 +1,46 @@
 //! f64 reference <-> f32 CPU mirror <-> GPU, on random skins and poses.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock};
 
 use crate::cases::{Influences, Motion, Spec};
+use crate::check::{Checks, Run};
 use crate::crowds::made::{
-    Expected, Made, add_posed, crowd_of_all, made, prewarmed, run_twice, same_in_pieces,
+    Case, add_cases, add_posed, gpu_agrees, made, mirror_agrees, prewarmed, run_twice,
+    same_in_pieces,
 };
 use crate::host::{Gpu, tight, wrong_use};
 use crate::{Check, Failure, Subject, ensure};
-use sinew::gpu::{AdapterChoice, Crowd, GpuDevice, GpuError, SkinnerOptions};
+use sinew::gpu::{AdapterChoice, GpuDevice, GpuError, SkinnerOptions};
 use sinew::kernel::{PackedPose, Palette};
 use sinew::skel::SkinningMethod;
 
+pub const CHECKS: &[(Subject, Checks)] = &[
+    (
+        Subject::Crowds,
+        &[
+            ("crowd_of_everything_in_one_dispatch", crowd_in_one_dispatch),
+            ("prims_share_a_palette", shared_palette),
+            ("wrong_use_is_an_error", errors),
+        ],
+    ),
+    (
+        Subject::Limits,
+        &[("palettes_of_many_sizes", palettes_of_many_sizes)],
+    ),
+];
+
+/// The checks with the adapter's limits alone.
 pub fn checks() -> Vec<Check> {
     let mut checks = Vec::new();
     for (number, (name, spec)) in specs().into_iter().enumerate() {
+        let run = move || mirror_agrees(&EVERYTHING[number..=number]);
         let name = format!("kernels::mirror::{name}");
-        checks.push(Check::cpu(subject(&spec), name, move || mirror(number)));
+        checks.push(Check::new(subject(&spec), name, Run::Cpu(Box::new(run))));
     }
     for (number, (name, spec)) in specs().into_iter().enumerate() {
-        let name = format!("kernels::gpu::{name}");
-        let run = move |gpu: &Gpu| one_on_gpu(gpu, number);
-        checks.push(Check::gpu(subject(&spec), name, run));
-    }
-    type Run = fn(&Gpu) -> Result<(), Failure>;
-    let others: [(Subject, &str, Run); 4] = [
-        (
-            Subject::Crowds,
-            "crowd_of_everything_in_one_dispatch",
-            crowd_in_one_dispatch,
-        ),
-        (
-            Subject::Limits,
-            "palettes_of_many_sizes",
-            palettes_of_many_sizes,
-        ),
-        (Subject::Crowds, "prims_share_a_palette", shared_palette),
-        (Subject::Crowds, "wrong_use_is_an_error", errors),
-    ];
-    for (subject, name, run) in others {
-        checks.extend(Check::with_both_limits(subject, "kernels::gpu", name, run));
+        let run = move |gpu: &Gpu| gpu_agrees(gpu, &EVERYTHING[number..=number]);
+        let (name, run) = (format!("kernels::gpu::{name}"), Box::new(run));
+        checks.push(Check::new(subject(&spec), name, Run::AdapterLimits(run)));
     }
     for (name, options) in [
         ("bindings_of_4096_bytes", tight(Some(4096), None)),
@@ -48,9 +49,9 @@ pub fn checks() -> Vec<Check> {
         ("3_workgroups_per_dimension", tight(None, Some(3))),
         ("both", tight(Some(4096), Some(2))),
     ] {
-        let name = format!("kernels::gpu::chunked_by_{name}");
-        let run = move |gpu: &Gpu| chunked(gpu, &options);
-        checks.push(Check::gpu(Subject::Limits, name, run));
+        let (name, small) = (format!("kernels::gpu::chunked_by_{name}"), [options]);
+        let run = Box::new(move |gpu: &Gpu| same_in_pieces(gpu, &small, &EVERYTHING));
+        checks.push(Check::new(Subject::Limits, name, Run::AdapterLimits(run)));
     }
     checks
 }
@@ -158,61 +159,22 @@ fn specs() -> Vec<(String, Spec)> {
     out
 }
 
-/// A skin, the seeds of its poses, and what is expected of them. The checks share them: most of a
-/// check is what is expected, in f64 and without optimisation.
-struct Case {
-    made: Made,
-    seeds: [u64; 3],
-    expected: OnceLock<Result<Vec<Expected>, Failure>>,
-}
-
-impl Case {
-    fn new(spec: &Spec) -> Result<Self, Failure> {
-        Ok(Self {
-            made: made(spec)?,
-            seeds: [0, 1, 2].map(|time| spec.seed + time),
-            expected: OnceLock::new(),
-        })
-    }
-
-    fn expected(&self) -> Result<&[Expected], Failure> {
-        let all = || self.seeds.iter().map(|seed| self.made.expected(*seed));
-        let expected = self.expected.get_or_init(|| all().collect());
-        expected.as_deref().map_err(Clone::clone)
-    }
-}
-
 /// All skins: two skeletons and more, every influence count.
-fn everything() -> Result<&'static [Case], Failure> {
-    static CASES: OnceLock<Result<Vec<Case>, Failure>> = OnceLock::new();
-    let cases = CASES.get_or_init(|| specs().iter().map(|(_, spec)| Case::new(spec)).collect());
-    cases.as_deref().map_err(Clone::clone)
-}
+static EVERYTHING: LazyLock<Vec<Case>> = LazyLock::new(|| {
+    let specs = specs().into_iter().map(|(_, spec)| spec);
+    specs.map(|spec| case(&spec)).collect()
+});
 
-/// One of them by its place.
-fn case(number: usize) -> Result<&'static Case, Failure> {
-    Ok(&everything()?[number])
-}
-
-fn mirror(number: usize) -> Result<(), Failure> {
-    let case = case(number)?;
-    let mut expected = case.expected()?.iter();
-    expected.try_for_each(|want| case.made.agrees(&want.mirror, want))
-}
-
-/// A crowd of cases, each with its poses.
-fn crowd_of(crowd: Crowd, all: &[Case]) -> Result<Crowd, Failure> {
-    crowd_of_all(crowd, all.iter().map(|case| (&case.made, &case.seeds[..])))
-}
-
-fn one_on_gpu(gpu: &Gpu, number: usize) -> Result<(), Failure> {
-    check_work(gpu, std::slice::from_ref(case(number)?))
+/// A skin in three poses.
+fn case(spec: &Spec) -> Case {
+    Case::new(made(spec), [0, 1, 2].map(|time| spec.seed + time))
 }
 
 fn crowd_in_one_dispatch(gpu: &Gpu) -> Result<(), Failure> {
-    let all = everything()?;
+    let all = &EVERYTHING;
     let (skinner, pipelines) = prewarmed(gpu, all.iter().map(|case| &case.made.packed))?;
-    let mut crowd = crowd_of(skinner.crowd(), all)?;
+    let mut crowd = skinner.crowd();
+    add_cases(&mut crowd, all)?;
     // One for each pipeline that some skin needs: what is compiled ahead is all that is compiled.
     let dispatches = crowd.dispatch_count()?;
     let text = format!("{dispatches} dispatches, {pipelines} pipelines");
@@ -220,36 +182,19 @@ fn crowd_in_one_dispatch(gpu: &Gpu) -> Result<(), Failure> {
     crowd.run()?;
     let text = format!("{pipelines} pipelines, then {}", skinner.compiled());
     ensure(skinner.compiled() == pipelines, &text)?;
-    check_work(gpu, all)
+    gpu_agrees(gpu, all)
 }
 
 /// Small palettes lie beside ones of more than 64 KiB.
 fn palettes_of_many_sizes(gpu: &Gpu) -> Result<(), Failure> {
-    let of = |joints| Case::new(&Spec::default().seed(joints as u64).joints(joints).shapes(4));
-    let all: Result<Vec<_>, _> = [20, 1500, 600, 650, 2000, 5].into_iter().map(of).collect();
-    check_work(gpu, &all?)
-}
-
-/// Runs everything in one crowd and compares with what is expected.
-fn check_work(gpu: &Gpu, all: &[Case]) -> Result<(), Failure> {
-    let results = run_twice(gpu, crowd_of(gpu.crowd()?, all)?)?;
-    ensure(results.len() == all.len() * 3, "a result for each pose")?;
-    for (case, results) in all.iter().zip(results.chunks(3)) {
-        for (got, want) in results.iter().zip(case.expected()?) {
-            case.made.agrees(got, want)?;
-        }
-    }
-    Ok(())
-}
-
-fn chunked(gpu: &Gpu, options: &SkinnerOptions) -> Result<(), Failure> {
-    let fill = |crowd| crowd_of(crowd, everything()?);
-    same_in_pieces(gpu, std::slice::from_ref(options), fill)
+    let base = Spec::default().shapes(4);
+    let of = |joints| case(&base.seed(joints as u64).joints(joints));
+    gpu_agrees(gpu, &[20, 1500, 600, 650, 2000, 5].map(of))
 }
 
 /// One palette behind two prims and two outputs.
 fn shared_palette(gpu: &Gpu) -> Result<(), Failure> {
-    let all = [made(&Spec::default())?, made(&Spec::default().points(333))?];
+    let all = [1000, 333].map(|points| made(&Spec::default().points(points)));
     let pose = all[0].unpacked(3);
     let skinning = pose.skinning.as_ref().ok_or("not posed")?;
     let method = all[0].packed.method();
@@ -269,7 +214,7 @@ fn shared_palette(gpu: &Gpu) -> Result<(), Failure> {
 /// Wrong use comes back as an error.
 fn errors(gpu: &Gpu) -> Result<(), Failure> {
     let spec = Spec::default().shapes(3);
-    let (one, other) = (made(&spec)?, made(&spec.joints(7))?);
+    let (one, other) = (made(&spec), made(&spec.joints(7)));
     let (packed, pose) = (&one.packed, one.pose(1));
     let foreign = other.pose(1);
     let skinner = gpu.skinner(&SkinnerOptions::default())?;

@@ -40,6 +40,7 @@ pub mod rng;
 #[doc(hidden)]
 pub mod tolerance;
 
+use check::Run;
 pub use check::{Check, Machine, Outcome, Subject};
 #[doc(hidden)]
 pub use crowds::made;
@@ -48,14 +49,31 @@ pub use failure::Failure;
 pub use failure::ensure;
 pub use measured::Measured;
 
-/// All checks, those of one subject beside each other's.
+/// All checks, those of one subject beside each other's. Those of most modules run twice: with the adapter's limits
+/// (`module::adapter_limits::name`), and with WebGPU's (`module::default_limits::name`).
 #[must_use]
 pub fn checks() -> Vec<Check> {
     let mut all = kernels::checks();
-    all.extend(posing::checks());
-    all.extend(playing::checks());
     all.extend(clips::checks());
-    all.extend(outputs::checks());
-    all.extend(crowds::checks());
+    all.extend(outputs::on_cpu());
+    for (module, lists) in [
+        ("kernels::gpu", kernels::CHECKS),
+        ("posing", posing::CHECKS),
+        ("playing", playing::CHECKS),
+        ("outputs", outputs::CHECKS),
+        ("crowds", crowds::CHECKS),
+    ] {
+        for (subject, list) in lists {
+            for (name, run) in *list {
+                for (limits, on) in [
+                    ("adapter", Run::AdapterLimits(Box::new(*run))),
+                    ("default", Run::DefaultLimits(Box::new(*run))),
+                ] {
+                    let name = format!("{module}::{limits}_limits::{name}");
+                    all.push(Check::new(*subject, name, on));
+                }
+            }
+        }
+    }
     all
 }

@@ -273,12 +273,9 @@ pub fn played(levels: usize) -> f64 {
 /// ten-thousandth of the figure.
 pub const PLAYED_IN_F64: f64 = 1e-4;
 
-/// Palettes of linear skinning, posed in f32, against f64: points of the figure's size that they move, relative to the largest
-/// coordinate. A ten-thousandth of the figure, for hierarchies of any depth.
+/// Palettes, posed in f32, against f64: points of the figure's size that they move, relative to the largest coordinate. A
+/// ten-thousandth of the figure, for hierarchies of any depth.
 pub const POSED_IN_F64: f64 = 1e-4;
-
-/// Palettes of dual quaternions, posed in f32, against f64: points of the figure's size that they move, relative to that size.
-pub const POSED_DUAL_QUATERNIONS: f64 = 1e-4;
 
 /// Megabytes of memory by which four times the frames may differ, 90 MB of them on disk: times and boxes are held, some
 /// hundred bytes a sample, and threads meet in other moments.

@@ -11,7 +11,7 @@
 //! if they do not stay there otherwise. The search ends when no track can be coarser. Every decision
 //! rests on the values that the decoder gives.
 
-use glam::{DAffine3, DQuat, Quat};
+use glam::{DAffine3, DQuat};
 
 use super::components::{Component, TrackOf};
 use super::format::{Header, LAST_CODE, LAST_STRIDE};
@@ -404,26 +404,17 @@ impl<'p, 'a> Search<'p, 'a> {
             .collect();
         let within = |coded: &Coded| {
             wanted.iter().enumerate().all(|(part, wanted)| {
-                let found = coded
-                    .at(
-                        TrackKind::Vector,
-                        self.plan.samples.position(part),
-                        self.count,
-                    )
-                    .x;
-                (f64::from(found) - wanted).abs() <= self.weight_bound
+                let position = plan.samples.position(part);
+                let found = coded.at(TrackKind::Vector, position, self.count);
+                (f64::from(found.x) - wanted).abs() <= self.weight_bound
             })
         };
         let values = &self.values[track];
-        let mut best = Coded::raw(
-            values,
-            TrackKind::Vector,
-            Header {
-                step_keys,
-                ..Header::default()
-            },
-            self.count,
-        );
+        let header = Header {
+            step_keys,
+            ..Header::default()
+        };
+        let mut best = Coded::raw(values, TrackKind::Vector, header, self.count);
         let strides = if step_keys { 0 } else { LAST_STRIDE };
         let largest = code_of(2.0 * self.weight_bound);
         for stride in 0..=strides {
@@ -431,8 +422,7 @@ impl<'p, 'a> Search<'p, 'a> {
                 let header = Header {
                     code,
                     stride,
-                    step_keys,
-                    ..Header::default()
+                    ..header
                 };
                 let coded = Coded::grid(values, TrackKind::Vector, header, self.count);
                 let Some(coded) = coded.filter(|coded| coded.bits < best.bits) else {
@@ -452,21 +442,13 @@ impl<'p, 'a> Search<'p, 'a> {
         let TrackOf::Joint { component, .. } = self.plan.tracks[track] else {
             return;
         };
+        let kind = self.kind(track);
         for (part, local) in locals.iter_mut().enumerate() {
-            let position = self.plan.samples.position(part);
+            let value = coded.at(kind, self.plan.samples.position(part), self.count);
             match component {
-                Component::Rotation => {
-                    let value = coded.at(TrackKind::Rotation, position, self.count);
-                    local.rotation = Quat::from_vec4(value).to_array();
-                }
-                Component::Translation | Component::Scale => {
-                    let value = coded.at(TrackKind::Vector, position, self.count);
-                    let value = value.truncate().to_array();
-                    match component {
-                        Component::Scale => local.scale = value,
-                        _ => local.translation = value,
-                    }
-                }
+                Component::Rotation => local.rotation = value.to_array(),
+                Component::Translation => local.translation = value.truncate().to_array(),
+                Component::Scale => local.scale = value.truncate().to_array(),
             }
         }
     }
@@ -658,10 +640,7 @@ impl<'p, 'a> Search<'p, 'a> {
                 let child = *child as usize;
                 let parent = topology.parent(child).unwrap_or(joint);
                 // Parents come first in the sorted list.
-                let at = match below.binary_search(&(parent as u32)) {
-                    Ok(at) => at + 1,
-                    Err(_) => 0,
-                };
+                let at = below.binary_search(&(parent as u32)).map_or(0, |at| at + 1);
                 here[i + 1] = here[at] * self.matrices[child * parts + part];
                 within = self.error(child, part, &here[i + 1]) <= self.bound;
             }

@@ -5,11 +5,11 @@ use crate::{Failure, ensure};
 use sinew::gpu::{Crowd, SkinnerOptions};
 
 use crate::cases::Spec;
-use crate::crowds::Run;
+use crate::check::Checks;
 use crate::crowds::made::{agrees, crowd_of, made};
 use crate::host::Gpu;
 
-pub const CHECKS: &[(&str, Run)] = &[
+pub const CHECKS: Checks = &[
     (
         "blend_lists_are_uploaded_for_new_channels_only",
         new_channels_only,
@@ -111,7 +111,7 @@ fn outlive_growth(gpu: &Gpu) -> Result<(), Failure> {
         "no list was made",
     )?;
     let before = crowd.buffer_bytes();
-    let large = self::made(&spec(9).points(20_000))?;
+    let large = self::made(&spec(9).points(20_000));
     crowd.add_skin(large.packed.clone())?;
     ensure(crowd.buffer_bytes() > before, "nothing grew")?;
     crowd.encode(&mut encoders[1])?;

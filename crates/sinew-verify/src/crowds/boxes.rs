@@ -6,15 +6,14 @@ use sinew::gpu::{BoundsUse, Crowd};
 use sinew::kernel::{PackedPose, Palette, bounds_on_cpu};
 
 use crate::cases::{Influences, Spec};
-use crate::crowds::Run;
-use crate::crowds::made::{Made, add_posed, crowd_of, made};
+use crate::check::Checks;
+use crate::crowds::made::{add_posed, crowd_of, made};
 use crate::host::{Gpu, posed, tight, wrong_use};
 
-pub const CHECKS: &[(&str, Run)] = &[
+pub const CHECKS: Checks = &[
     ("boxes_in_pieces", in_pieces),
     ("boxes_of_what_is_no_number", no_numbers),
     ("boxes_come_back_late", late),
-    ("boxes_of_nothing", nothing),
 ];
 
 /// As the boxes' documentation has it.
@@ -47,11 +46,8 @@ fn check(gpu: &Gpu, crowd: &mut Crowd) -> Result<(), Failure> {
 /// Skins of many sizes, in bindings and dispatches that hold everything, or little.
 fn in_pieces(gpu: &Gpu) -> Result<(), Failure> {
     let base = Spec::default();
-    let of = |points: usize| made(&base.points(points).normals(points.is_multiple_of(2)));
-    let made: Vec<Made> = [0, 1, 20, 1023, 1024, 1025, 5000]
-        .into_iter()
-        .map(of)
-        .collect::<Result<_, _>>()?;
+    let made = [0, 1, 20, 1023, 1024, 1025, 5000]
+        .map(|points| made(&base.points(points).normals(points.is_multiple_of(2))));
     for (bytes, workgroups) in [
         (None, None),
         (Some(4096), None),
@@ -144,19 +140,4 @@ fn late(gpu: &Gpu) -> Result<(), Failure> {
     comes(&mut crowd, next, None)?;
     crowd.enable_bounds(BoundsUse::OnGpu)?;
     wrong_use("", crowd.latest_bounds(next))
-}
-
-fn nothing(gpu: &Gpu) -> Result<(), Failure> {
-    let mut crowd = gpu.crowd()?;
-    crowd.enable_bounds(BoundsUse::ReadBack)?;
-    crowd.submit()?;
-    let made = made(&Spec::default().points(0))?;
-    let skin = crowd.add_skin(made.packed.clone())?;
-    let id = posed(&mut crowd, skin, &made.pose(1))?;
-    crowd.submit()?;
-    check(gpu, &mut crowd)?;
-    gpu.finish()?;
-    ensure(crowd.latest_bounds(id)?.is_none(), "a box of nothing")?;
-    crowd.disable_bounds();
-    ensure(crowd.bounds_on_gpu().is_none(), "they are off")
 }

@@ -7,11 +7,11 @@ use sinew::gpu::{
 };
 
 use crate::cases::Spec;
-use crate::crowds::Run;
-use crate::crowds::made::{add_posed, agrees, all_bits, crowd_of, twenty};
+use crate::check::Checks;
+use crate::crowds::made::{TWENTY, add_posed, agrees, all_bits, crowd_of};
 use crate::host::{Gpu, posed};
 
-pub const CHECKS: &[(&str, Run)] = &[
+pub const CHECKS: Checks = &[
     ("loss_is_an_error_and_rebuilt", lost_and_rebuilt),
     ("loss_reaches_readings", lost_readings),
 ];
@@ -25,12 +25,11 @@ fn lost<T>(what: &str, result: Result<T, GpuError>) -> Result<(), Failure> {
 }
 
 fn lost_and_rebuilt(gpu: &Gpu) -> Result<(), Failure> {
-    let made = twenty()?;
     let old = gpu.another()?;
     let mut crowd = old.crowd()?;
     let mut ids: Vec<InstanceId> = Vec::new();
-    let crowd_skin = crowd.add_skin(made[0].packed.clone())?;
-    for (i, made) in made.iter().enumerate() {
+    let crowd_skin = crowd.add_skin(TWENTY[0].packed.clone())?;
+    for (i, made) in TWENTY.iter().enumerate() {
         let poses = [0, 1, 2].map(|seed| made.pose(seed + i as u64));
         ids.extend(add_posed(&mut crowd, &made.packed, &poses)?);
     }
@@ -61,7 +60,7 @@ fn lost_and_rebuilt(gpu: &Gpu) -> Result<(), Failure> {
     lost("submit", crowd.submit())?;
     lost("run", crowd.run())?;
     lost("read", crowd.read(&ids[..1]))?;
-    lost("add_skin", crowd.add_skin(made[0].packed.clone()))?;
+    lost("add_skin", crowd.add_skin(TWENTY[0].packed.clone()))?;
     let options = SkinnerOptions::default();
     lost("a skinner", Skinner::new(&old.device, &old.queue, &options))?;
     lost("encode", crowd.encode(&mut encoder))?;
@@ -97,7 +96,7 @@ fn lost_and_rebuilt(gpu: &Gpu) -> Result<(), Failure> {
     ensure(again.set_hidden(ids[5], true).is_err(), "a removed id")?;
     again.set_hidden(ids[3], false)?;
     agrees(&again.read(&ids[..1])?[0], &before[0])?;
-    agrees(&again.run()?[3], &made[1].on_cpu(&made[1].pose(1)))
+    agrees(&again.run()?[3], &TWENTY[1].on_cpu(&TWENTY[1].pose(1)))
 }
 
 fn lost_readings(gpu: &Gpu) -> Result<(), Failure> {

@@ -1,9 +1,10 @@
 //! Small skins with poses.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use crate::{Failure, ensure};
 use glam::{DMat4, DVec3, Vec3, Vec4};
+use sinew::Invalid;
 use sinew::gpu::{
     Crowd, Deformed, InstanceId, OutputTarget, Prewarm, SkinId, Skinner, SkinnerOptions,
 };
@@ -40,16 +41,15 @@ pub struct Expected {
     pub mirror: Deformed,
 }
 
-pub fn made(spec: &Spec) -> Result<Made, Failure> {
+pub fn made(spec: &Spec) -> Made {
     let skin = cases::skin(spec);
-    let packed = Arc::new(PackedSkin::pack("/Case", &skin)?);
-    let (spec, faces) = (*spec, None);
-    Ok(Made {
-        spec,
+    let packed = PackedSkin::pack("/Case", &skin).expect("valid");
+    Made {
+        spec: *spec,
         skin,
-        packed,
-        faces,
-    })
+        packed: Arc::new(packed),
+        faces: None,
+    }
 }
 
 impl Made {
@@ -80,17 +80,18 @@ impl Made {
     /// The same skin with more packed to it.
     pub fn packed_as(
         mut self,
-        more: impl FnOnce(PackedSkin) -> Result<PackedSkin, Failure>,
-    ) -> Result<Self, Failure> {
-        self.packed = Arc::new(more(PackedSkin::clone(&self.packed))?);
-        Ok(self)
+        more: impl FnOnce(PackedSkin) -> Result<PackedSkin, Invalid>,
+    ) -> Self {
+        let packed = more(PackedSkin::clone(&self.packed));
+        self.packed = Arc::new(packed.expect("valid"));
+        self
     }
 
     /// The same skin with normals that are computed.
-    pub fn with_faces(mut self, faces: MeshTopology) -> Result<Self, Failure> {
-        self = self.packed_as(|packed| Ok(packed.with_smooth_normals(&faces)?))?;
+    pub fn with_faces(mut self, faces: MeshTopology) -> Self {
+        self = self.packed_as(|packed| packed.with_smooth_normals(&faces));
         self.faces = Some(faces);
-        Ok(self)
+        self
     }
 
     /// What the CPU makes of it.
@@ -211,49 +212,83 @@ fn spread<T: Copy>(all: &[T], places: Option<&[u32]>) -> Vec<T> {
     )
 }
 
-/// Skins with poses of some seeds, in one crowd.
-pub fn crowd_of_all<'a>(
-    mut crowd: Crowd,
-    all: impl IntoIterator<Item = (&'a Made, &'a [u64])>,
-) -> Result<Crowd, Failure> {
-    for (made, seeds) in all {
-        let poses: Vec<PackedPose> = seeds.iter().map(|seed| made.pose(*seed)).collect();
-        add_posed(&mut crowd, &made.packed, &poses)?;
+/// A skin, the seeds of its poses, and what is expected of them. The checks share them: most of a
+/// check is what is expected, in f64 and without optimisation.
+pub struct Case {
+    pub made: Made,
+    seeds: Vec<u64>,
+    expected: OnceLock<Result<Vec<Expected>, Failure>>,
+}
+
+impl Case {
+    pub fn new(made: Made, seeds: impl Into<Vec<u64>>) -> Self {
+        Self {
+            made,
+            seeds: seeds.into(),
+            expected: OnceLock::new(),
+        }
     }
-    Ok(crowd)
+
+    fn expected(&self) -> Result<&[Expected], Failure> {
+        let all = || self.seeds.iter().map(|seed| self.made.expected(*seed));
+        let expected = self.expected.get_or_init(|| all().collect());
+        expected.as_deref().map_err(Clone::clone)
+    }
 }
 
-/// Skins of every kind, each of few points, made once.
-pub fn twenty() -> Result<Vec<Made>, Failure> {
-    static MADE: OnceLock<Result<Vec<Made>, Failure>> = OnceLock::new();
-    MADE.get_or_init(make_twenty).clone()
+/// Adds cases to a crowd, each with its poses.
+pub fn add_cases(crowd: &mut Crowd, all: &[Case]) -> Result<(), Failure> {
+    for case in all {
+        let poses = case.seeds.iter().map(|seed| case.made.pose(*seed));
+        add_posed(crowd, &case.made.packed, &poses.collect::<Vec<_>>())?;
+    }
+    Ok(())
 }
 
-fn make_twenty() -> Result<Vec<Made>, Failure> {
-    (0..20)
-        .map(|i| {
-            made(
-                &Spec::default()
-                    .seed(900 + i as u64)
-                    .points(20 + 3 * i)
-                    .joints(3 + i % 4)
-                    .shapes([0, 3, 0, 0][i % 4])
-                    .normals(i % 5 != 0)
-                    .face_varying(i % 7 == 3)
-                    .influences(match i % 6 {
-                        0 => Influences::Vertex(1),
-                        1 => Influences::Constant(2),
-                        5 => Influences::None,
-                        k => Influences::Vertex(k),
-                    })
-                    .method(match i % 3 {
-                        2 => SkinningMethod::DualQuaternion,
-                        _ => SkinningMethod::ClassicLinear,
-                    }),
-            )
-        })
-        .collect()
+/// Compares the mirror with the reference.
+pub fn mirror_agrees(all: &[Case]) -> Result<(), Failure> {
+    for case in all {
+        let mut expected = case.expected()?.iter();
+        expected.try_for_each(|want| case.made.agrees(&want.mirror, want))?;
+    }
+    Ok(())
 }
+
+/// Runs everything in one crowd and compares with what is expected.
+pub fn gpu_agrees(gpu: &Gpu, all: &[Case]) -> Result<(), Failure> {
+    let mut results = all_twice(gpu, &SkinnerOptions::default(), all)?.into_iter();
+    for case in all {
+        for want in case.expected()? {
+            let got = results.next().ok_or("a result for each pose")?;
+            case.made.agrees(&got, want)?;
+        }
+    }
+    ensure(results.next().is_none(), "more results than poses")
+}
+
+/// Skins of every kind, each of few points.
+pub static TWENTY: LazyLock<Vec<Made>> = LazyLock::new(|| {
+    let spec = |i: usize| {
+        Spec::default()
+            .seed(900 + i as u64)
+            .points(20 + 3 * i)
+            .joints(3 + i % 4)
+            .shapes([0, 3, 0, 0][i % 4])
+            .normals(i % 5 != 0)
+            .face_varying(i % 7 == 3)
+            .influences(match i % 6 {
+                0 => Influences::Vertex(1),
+                1 => Influences::Constant(2),
+                5 => Influences::None,
+                k => Influences::Vertex(k),
+            })
+            .method(match i % 3 {
+                2 => SkinningMethod::DualQuaternion,
+                _ => SkinningMethod::ClassicLinear,
+            })
+    };
+    (0..20).map(|i| made(&spec(i))).collect()
+});
 
 /// Every value of each result, as bits.
 pub fn all_bits(results: &[Deformed]) -> Vec<Vec<u32>> {
@@ -325,7 +360,7 @@ fn outputs(crowd: &Crowd) -> Result<Vec<(wgpu::Buffer, u64)>, Failure> {
 }
 
 /// Fills the buffers that a crowd's results are in with one value.
-pub fn fill_outputs(gpu: &Gpu, crowd: &Crowd, value: f32) -> Result<(), Failure> {
+fn fill_outputs(gpu: &Gpu, crowd: &Crowd, value: f32) -> Result<(), Failure> {
     for (buffer, _) in outputs(crowd)? {
         let values = vec![value; buffer.size() as usize / 4];
         let bytes = bytemuck::cast_slice(&values);
@@ -355,26 +390,26 @@ pub fn run_twice(gpu: &Gpu, mut crowd: Crowd) -> Result<Vec<Deformed>, Failure> 
     Ok(second)
 }
 
-/// Whether a crowd gives the same bits where bindings and dispatches are small.
-pub fn same_in_pieces(
-    gpu: &Gpu,
-    small: &[SkinnerOptions],
-    fill: impl Fn(Crowd) -> Result<Crowd, Failure>,
-) -> Result<(), Failure> {
-    let whole = all_bits(&run_twice(gpu, fill(gpu.crowd()?)?)?);
+/// Runs cases twice in a crowd of their own.
+fn all_twice(gpu: &Gpu, options: &SkinnerOptions, all: &[Case]) -> Result<Vec<Deformed>, Failure> {
+    let mut crowd = gpu.crowd_with(options)?;
+    add_cases(&mut crowd, all)?;
+    run_twice(gpu, crowd)
+}
+
+/// Whether cases give the same bits where bindings and dispatches are small.
+pub fn same_in_pieces(gpu: &Gpu, small: &[SkinnerOptions], all: &[Case]) -> Result<(), Failure> {
+    let whole = all_bits(&all_twice(gpu, &SkinnerOptions::default(), all)?);
     for options in small {
-        let pieces = run_twice(gpu, fill(gpu.crowd_with(options)?)?)?;
-        ensure(
-            all_bits(&pieces) == whole,
-            "chunked results differ from whole ones",
-        )?;
+        let same = all_bits(&all_twice(gpu, options, all)?) == whole;
+        ensure(same, "chunked results differ from whole ones")?;
     }
     Ok(())
 }
 
 /// A crowd with a skin of that kind.
 pub fn crowd_of(gpu: &Gpu, spec: &Spec) -> Result<(Made, Crowd, SkinId), Failure> {
-    let made = made(spec)?;
+    let made = made(spec);
     let mut crowd = gpu.crowd()?;
     let skin = crowd.add_skin(made.packed.clone())?;
     Ok((made, crowd, skin))

@@ -11,8 +11,8 @@ mod reading;
 mod retained;
 mod visibility;
 
-use crate::host::Gpu;
-use crate::{Check, Failure, Subject};
+use crate::Subject;
+use crate::check::Checks;
 
 /// A host keeps them where its threads reach them.
 const _: () = {
@@ -21,22 +21,13 @@ const _: () = {
     shared::<sinew::gpu::Skinner>();
 };
 
-type Run = fn(&Gpu) -> Result<(), Failure>;
-
-pub fn checks() -> Vec<Check> {
-    let all = [
-        (Subject::Growth, instances::CHECKS),
-        (Subject::Posing, posing::CHECKS),
-        (Subject::BlendShapes, blend_lists::CHECKS),
-        (Subject::Bounds, boxes::CHECKS),
-        (Subject::Crowds, reading::CHECKS),
-        (Subject::Growth, retained::CHECKS),
-        (Subject::Crowds, visibility::CHECKS),
-        (Subject::Loss, loss::CHECKS),
-    ];
-    let each = |(subject, list): (Subject, &'static [(&'static str, Run)])| {
-        list.iter()
-            .flat_map(move |(name, run)| Check::with_both_limits(subject, "crowds", name, *run))
-    };
-    all.into_iter().flat_map(each).collect()
-}
+pub const CHECKS: &[(Subject, Checks)] = &[
+    (Subject::Growth, instances::CHECKS),
+    (Subject::Posing, posing::CHECKS),
+    (Subject::BlendShapes, blend_lists::CHECKS),
+    (Subject::Bounds, boxes::CHECKS),
+    (Subject::Crowds, reading::CHECKS),
+    (Subject::Growth, retained::CHECKS),
+    (Subject::Crowds, visibility::CHECKS),
+    (Subject::Loss, loss::CHECKS),
+];

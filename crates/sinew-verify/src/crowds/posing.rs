@@ -7,11 +7,11 @@ use sinew::kernel::PackedPose;
 use sinew::skel::Pose;
 
 use crate::cases::{self, Spec};
-use crate::crowds::Run;
+use crate::check::Checks;
 use crate::crowds::made::{agrees, crowd_of};
 use crate::host::{Gpu, wrong_use};
 
-pub const CHECKS: &[(&str, Run)] = &[("posing_says_what_is_wrong", wrong)];
+pub const CHECKS: Checks = &[("posing_says_what_is_wrong", wrong)];
 
 fn wrong(gpu: &Gpu) -> Result<(), Failure> {
     let (made, mut crowd, skin) = crowd_of(gpu, &Spec::default())?;

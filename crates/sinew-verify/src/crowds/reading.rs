@@ -4,11 +4,11 @@ use crate::{Failure, ensure};
 use sinew::gpu::{Crowd, Deformed, GpuError, InstanceId, ReadTicket, wait_for};
 
 use crate::cases::Spec;
-use crate::crowds::Run;
-use crate::crowds::made::{Made, agrees, all_bits, bits, crowd_of, made, twenty};
+use crate::check::Checks;
+use crate::crowds::made::{Made, TWENTY, agrees, all_bits, bits, crowd_of, made};
 use crate::host::{Gpu, posed, wrong_use};
 
-pub const CHECKS: &[(&str, Run)] = &[
+pub const CHECKS: Checks = &[
     ("reading_out_of_order_from_two_crowds", out_of_order),
     ("reading_has_a_bound", bound),
     ("reading_of_dropped_encoders", dropped),
@@ -167,8 +167,8 @@ fn nothing(gpu: &Gpu) -> Result<(), Failure> {
     let empty = crowd.take(&ticket).ok_or("nothing to wait for")??;
     ensure(empty.is_empty(), "results of nothing")?;
     // Many at once, the empty among them.
-    let mut all = twenty()?;
-    all.push(made(&Spec::default().points(0))?);
+    let mut all = TWENTY.clone();
+    all.push(made(&Spec::default().points(0)));
     let mut ids = Vec::new();
     for made in &all {
         let skin = crowd.add_skin(made.packed.clone())?;
@@ -187,17 +187,16 @@ fn nothing(gpu: &Gpu) -> Result<(), Failure> {
 
 /// The same bits again: of frames one by one, in flight at once, and on another device.
 fn repeats(gpu: &Gpu) -> Result<(), Failure> {
-    let all = twenty()?;
     let run = |gpu: &Gpu, in_one_submit: bool, waits: bool| -> Result<_, Failure> {
         let mut crowd = gpu.crowd()?;
         let mut ids = Vec::new();
-        for made in &all {
+        for made in &*TWENTY {
             let skin = crowd.add_skin(made.packed.clone())?;
             ids.push(crowd.add_instance(skin)?);
         }
         let (mut encoder, mut tickets) = (gpu.encoder(), Vec::new());
         for time in 0..3 {
-            for (id, made) in ids.iter().zip(&all) {
+            for (id, made) in ids.iter().zip(&*TWENTY) {
                 crowd.set_pose(*id, &made.pose(time))?;
             }
             crowd.encode(&mut encoder)?;

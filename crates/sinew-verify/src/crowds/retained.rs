@@ -5,11 +5,11 @@ use sinew::gpu::{Crowd, InstancePose};
 use sinew::kernel::PackedPose;
 
 use crate::cases::Spec;
-use crate::crowds::Run;
+use crate::check::Checks;
 use crate::crowds::made::{agrees, crowd_of, made};
 use crate::host::{Gpu, posed, wrong_use};
 
-pub const CHECKS: &[(&str, Run)] = &[
+pub const CHECKS: Checks = &[
     ("retained_uploads_only_what_changed", only_what_changed),
     ("shared_palettes_are_uploaded_once", shared),
 ];
@@ -116,7 +116,7 @@ fn shared(gpu: &Gpu) -> Result<(), Failure> {
         expect(what, uploaded(&mut crowd)?, expected)?;
     }
     let all = crowd.instances();
-    let other = self::made(&Spec::default().joints(7))?;
+    let other = self::made(&Spec::default().joints(7));
     let small = other.pose(1).palette().cloned().expect("posed");
     let refused = crowd.set_palette(palette, &small);
     wrong_use("", refused)?;

@@ -9,13 +9,13 @@ use sinew::gpu::{BoundsUse, Crowd, Prewarm, SkinnerOptions, VisibilityMask};
 use sinew::skel::SkinningMethod;
 
 use crate::cases::Spec;
-use crate::crowds::Run;
+use crate::check::Checks;
 use crate::crowds::made::crowd_of;
 use crate::host::{Gpu, by_rig, posed, posed_to, with_previous, wrong_use};
 use crate::playing::figure::{CHANNELS, Figure};
 use crate::posing::rigs;
 
-pub const CHECKS: &[(&str, Run)] = &[
+pub const CHECKS: Checks = &[
     ("boxes_out_of_sight_outlive_growth", growing),
     ("masks_that_cannot_be_used_are_refused", refused),
     ("masks_need_no_pipeline_that_is_not_listed", prewarmed),

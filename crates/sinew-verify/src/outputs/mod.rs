@@ -3,38 +3,28 @@
 //! default limits.
 
 mod made_normals;
-mod sharing;
 pub mod shown;
 mod targets;
 mod vertices;
 
-use crate::host::Gpu;
-use crate::{Check, Failure, Subject};
+use crate::check::{Check, Checks, Run, Subject};
+use crate::crowds::made::mirror_agrees;
 
-type Run = fn(&Gpu) -> Result<(), Failure>;
-type RunOnCpu = fn() -> Result<(), Failure>;
+pub const CHECKS: &[(Subject, Checks)] = &[
+    (Subject::Tangents, vertices::CHECKS),
+    (Subject::SmoothNormals, made_normals::CHECKS),
+    (Subject::Outputs, targets::CHECKS),
+];
 
-pub fn checks() -> Vec<Check> {
-    let mut checks = Vec::new();
-    let on_cpu = [
-        (Subject::Tangents, vertices::ON_CPU),
-        (Subject::SmoothNormals, made_normals::ON_CPU),
-    ];
-    for (subject, list) in on_cpu {
-        for (name, run) in list {
-            checks.push(Check::cpu(subject, format!("outputs::cpu::{name}"), *run));
-        }
-    }
-    let on_gpu = [
-        (Subject::Tangents, vertices::CHECKS),
-        (Subject::SmoothNormals, made_normals::CHECKS),
-        (Subject::Outputs, targets::CHECKS),
-        (Subject::Outputs, sharing::CHECKS),
-    ];
-    for (subject, list) in on_gpu {
-        for (name, run) in list {
-            checks.extend(Check::with_both_limits(subject, "outputs", name, *run));
-        }
-    }
-    checks
+pub fn on_cpu() -> [Check; 2] {
+    let vertices = Run::Cpu(Box::new(|| mirror_agrees(&vertices::CASES)));
+    let normals = Run::Cpu(Box::new(|| mirror_agrees(&made_normals::CASES)));
+    [
+        (Subject::Tangents, "vertices", vertices),
+        (Subject::SmoothNormals, "made_normals", normals),
+    ]
+    .map(|(subject, what, run)| {
+        let name = format!("outputs::cpu::{what}_equal_the_reference");
+        Check::new(subject, name, run)
+    })
 }

@@ -1,8 +1,7 @@
 //! Random skins that are shown by render vertices.
 
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
-use crate::Failure;
 use glam::{Vec3, Vec4};
 use sinew::gpu::Deformed;
 use sinew::kernel::{CpuJob, PackedPose, PackedSkin};
@@ -82,14 +81,8 @@ pub fn vertices(skin: &Skin, seed: u64, tangents: bool) -> RenderVertices {
     out.with_tangents(values)
 }
 
-/// Skins of every kind, with and without tangents, made once.
-pub fn every_kind() -> Result<&'static [Made], Failure> {
-    static MADE: OnceLock<Result<Vec<Made>, Failure>> = OnceLock::new();
-    let made = MADE.get_or_init(make_every_kind);
-    made.as_deref().map_err(Clone::clone)
-}
-
-fn make_every_kind() -> Result<Vec<Made>, Failure> {
+/// Skins of every kind, with and without tangents.
+pub static EVERY_KIND: LazyLock<Vec<Made>> = LazyLock::new(|| {
     let base = Spec::default().points(700);
     let dual = |motion| base.method(SkinningMethod::DualQuaternion).motion(motion);
     let corners = base.face_varying(true);
@@ -118,10 +111,10 @@ fn make_every_kind() -> Result<Vec<Made>, Failure> {
     ];
     all.extend([1, 3, 7, 9].map(|k| base.influences(Influences::Vertex(k))));
     let make = |(i, spec): (usize, Spec)| {
-        let made = made(&spec.seed(40 + i as u64))?;
+        let made = made(&spec.seed(40 + i as u64));
         // Without tangents on every third.
         let vertices = vertices(&made.skin, made.spec.seed, i % 3 != 1);
-        made.packed_as(|packed| Ok(packed.with_vertices(vertices)?))
+        made.packed_as(|packed| packed.with_vertices(vertices))
     };
     all.into_iter().enumerate().map(make).collect()
-}
+});

@@ -4,21 +4,26 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::{Failure, ensure};
-use sinew::gpu::{Attribute, Crowd, Deformed, GpuError, OutputTarget};
+use sinew::gpu::{Attribute, Crowd, Deformed, GpuError, NormalFormat, OutputTarget};
+use sinew::kernel::unpack_normal;
+use sinew::skel::MeshTopology;
 use wgpu::BufferUsages;
 
 use crate::cases::Spec;
+use crate::check::Checks;
+use crate::compare::compare;
 use crate::crowds::made::{Made, made};
 use crate::host::{Gpu, posed_to, tight, wrong_use};
-use crate::outputs::Run;
-use crate::outputs::shown::{bits, every_kind};
+use crate::outputs::shown::{EVERY_KIND, bits};
+use crate::tolerance;
 
-pub const CHECKS: &[(&str, Run)] = &[
+pub const CHECKS: Checks = &[
     ("interleaved_vertices_are_all_that_is_touched", interleaved),
     ("attributes_share_buffers_or_do_not", shared),
     ("windows_of_large_buffers", windows),
     ("instances_in_one_buffer_take_one_dispatch", one_dispatch),
     ("wrong_targets_are_named", refused),
+    ("octahedral_normals", octahedral),
 ];
 
 /// What callers' buffers hold before.
@@ -53,6 +58,14 @@ fn both(positions: Attribute, normals: Attribute) -> OutputTarget {
     }
 }
 
+/// Normals in a format, all results in the crowd's own buffers.
+fn own(normal_format: NormalFormat) -> OutputTarget {
+    OutputTarget {
+        normal_format,
+        ..OutputTarget::default()
+    }
+}
+
 /// What the first pose makes of a skin, written to a target.
 fn run_to(mut crowd: Crowd, shown: &Made, target: OutputTarget) -> Result<Deformed, Failure> {
     let skin = crowd.add_skin(Arc::clone(&shown.packed))?;
@@ -60,15 +73,12 @@ fn run_to(mut crowd: Crowd, shown: &Made, target: OutputTarget) -> Result<Deform
     Ok(crowd.run()?.remove(0))
 }
 
-/// The same in the crowd's own buffers.
-fn own(gpu: &Gpu, shown: &Made) -> Result<Deformed, Failure> {
-    run_to(gpu.crowd()?, shown, OutputTarget::default())
-}
-
-/// A position, a normal and a tangent of 40 bytes in all, 8 bytes of something else in every vertex, some bytes in
-/// front and behind.
+/// A position, a normal of either format and a tangent, 8 bytes or more of something else in every vertex, some bytes
+/// in front and behind.
 fn interleaved(gpu: &Gpu) -> Result<(), Failure> {
-    for shown in every_kind()? {
+    let formats = [NormalFormat::Floats, NormalFormat::Octahedral];
+    let each = |format| EVERY_KIND.iter().map(move |shown| (shown, format));
+    for (shown, format) in formats.into_iter().flat_map(each) {
         let count = shown.packed.output_count();
         let (front, stride) = (20, 48);
         let words = (front + count * stride) / 4 + 9;
@@ -81,16 +91,16 @@ fn interleaved(gpu: &Gpu) -> Result<(), Failure> {
             positions: attribute(&buffer, front + 8, stride as u64),
             normals: has(shown.packed.has_output_normals(), 36),
             tangents: has(shown.packed.tangents().is_some(), 20),
-            previous: None,
-            ..OutputTarget::default()
+            ..own(format)
         };
         let read = run_to(gpu.crowd()?, shown, target)?;
-        let want = own(gpu, shown)?;
+        let want = run_to(gpu.crowd()?, shown, own(format))?;
         ensure(
             bits(&read) == bits(&want),
             "other results than in buffers of our own",
         )?;
 
+        let found: Vec<u32> = gpu.read(&buffer)?;
         let mut expected = vec![BEFORE; words];
         let at = |vertex: usize, byte: usize| (front as usize + vertex * stride + byte) / 4;
         for v in 0..count {
@@ -100,15 +110,22 @@ fn interleaved(gpu: &Gpu) -> Result<(), Failure> {
                 }
             };
             put(8, &want.points[v].to_array());
-            if let Some(normals) = &want.normals {
-                put(36, &normals[v].to_array());
+            match want.normals.as_ref().map(|normals| normals[v]) {
+                // Each bit is the kernel's own choice.
+                Some(normal) if format == NormalFormat::Octahedral => {
+                    let word = found[at(v, 36)];
+                    ensure(unpack_normal(word) == normal, "another normal")?;
+                    put(36, &[f32::from_bits(word)]);
+                }
+                Some(normal) => put(36, &normal.to_array()),
+                None => {}
             }
             if let Some(tangents) = &want.tangents {
                 put(20, &tangents[v].to_array());
             }
         }
         ensure(
-            gpu.read::<u32>(&buffer)? == expected,
+            found == expected,
             &format!(
                 "{:?}: something else was touched, or not all written",
                 shown.spec
@@ -118,18 +135,16 @@ fn interleaved(gpu: &Gpu) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The first skin that has everything.
-fn full() -> Result<&'static Made, Failure> {
-    let mut all = every_kind()?.iter();
-    let found = all.find(|s| s.packed.tangents().is_some() && s.packed.has_output_normals());
-    found.ok_or_else(|| "a skin with everything".into())
+/// The first skin, which has everything, and what its first pose makes of it.
+fn full(gpu: &Gpu) -> Result<(&'static Made, Deformed), Failure> {
+    let shown = &EVERY_KIND[0];
+    Ok((shown, run_to(gpu.crowd()?, shown, OutputTarget::default())?))
 }
 
 /// Every way of sharing two buffers among four kinds of results, our own too: what takes no more than
 /// two gives the same results, and the rest is refused.
 fn shared(gpu: &Gpu) -> Result<(), Failure> {
-    let shown = full()?;
-    let want = own(gpu, shown)?;
+    let (shown, want) = full(gpu)?;
     let count = shown.packed.output_count();
     for number in 0..81u32 {
         let buffers = [0, 1].map(|_| gpu.filled(count * 13, VERTEX, BEFORE));
@@ -175,8 +190,7 @@ fn shared(gpu: &Gpu) -> Result<(), Failure> {
 
 /// Buffers that are larger than a binding, with results across the borders of windows.
 fn windows(gpu: &Gpu) -> Result<(), Failure> {
-    let shown = full()?;
-    let want = own(gpu, shown)?;
+    let (shown, want) = full(gpu)?;
     let options = tight(Some(16 << 10), None);
     let count = shown.packed.output_count();
     for offset in [0u64, 8 << 10, (16 << 10) - 4, 50_004, 100_000] {
@@ -208,8 +222,7 @@ fn windows(gpu: &Gpu) -> Result<(), Failure> {
 }
 
 fn one_dispatch(gpu: &Gpu) -> Result<(), Failure> {
-    let shown = full()?;
-    let want = own(gpu, shown)?;
+    let (shown, want) = full(gpu)?;
     let count = shown.packed.output_count() as u64;
     let instances = 30;
     let buffer = gpu.filled((instances * count) as usize * 10, VERTEX, BEFORE);
@@ -233,14 +246,14 @@ fn one_dispatch(gpu: &Gpu) -> Result<(), Failure> {
 }
 
 fn refused(gpu: &Gpu) -> Result<(), Failure> {
-    let shown = full()?;
+    let shown = &EVERY_KIND[0];
     let count = shown.packed.output_count() as u64;
     let buffer = gpu.filled(count as usize * 10, VERTEX, BEFORE);
     let unbindable = gpu.filled(count as usize * 10, BufferUsages::VERTEX, BEFORE);
     let unreadable = gpu.filled(count as usize * 10, BufferUsages::STORAGE, BEFORE);
     let mut crowd = gpu.crowd()?;
     let id = crowd.add_skin(Arc::clone(&shown.packed))?;
-    let bare = made(&Spec::default().normals(false).points(10))?;
+    let bare = made(&Spec::default().normals(false).points(10));
     let bare = crowd.add_skin(bare.packed)?;
     let at = |offset, stride| attribute(&buffer, offset, stride);
     let overlap = "normals: expected bytes apart from the positions";
@@ -272,6 +285,7 @@ fn refused(gpu: &Gpu) -> Result<(), Failure> {
         (id, both(at(0, 24), at(8, 24)), overlap),
         (id, both(at(0, 24), at(16, 24)), overlap),
         (id, both(at(0, 12), at(24, 16)), overlap),
+        (id, both(at(4, 16), at(16, 16)), overlap),
         (
             bare,
             both(Attribute::Own, at(0, 12)),
@@ -292,6 +306,11 @@ fn refused(gpu: &Gpu) -> Result<(), Failure> {
         both(at(0, 24), at(12, 24)),
         both(at(12, 24), at(0, 24)),
         both(at(28, 40), at(0, 40)),
+        // Nor are octahedral normals, of 4 bytes.
+        OutputTarget {
+            normal_format: NormalFormat::Octahedral,
+            ..both(at(4, 16), at(16, 16))
+        },
     ] {
         let instance = crowd.add_instance_to(id, target)?;
         crowd.remove_instance(instance)?;
@@ -301,4 +320,29 @@ fn refused(gpu: &Gpu) -> Result<(), Failure> {
     let instance = posed_to(&mut crowd, id, target, &shown.pose(7))?;
     crowd.submit()?;
     wrong_use("COPY_SRC", crowd.read(&[instance]))
+}
+
+/// Of plain skins, blended ones, render vertices, faceVarying and made normals.
+fn octahedral(gpu: &Gpu) -> Result<(), Failure> {
+    let corners = made(&Spec::default().face_varying(true).shapes(2));
+    let faces: Vec<i32> = (0..900).collect();
+    let faces = MeshTopology::new("/P", &[3; 300], &faces, false, 1000)?;
+    let more = [corners.clone(), corners.with_faces(faces)];
+    let run = |format| -> Result<_, Failure> {
+        let mut crowd = gpu.crowd()?;
+        for shown in EVERY_KIND.iter().chain(&more) {
+            let skin = crowd.add_skin(Arc::clone(&shown.packed))?;
+            posed_to(&mut crowd, skin, own(format), &shown.pose(7))?;
+        }
+        Ok(crowd.run()?)
+    };
+    let results = run(NormalFormat::Floats)?.into_iter();
+    for (want, got) in results.zip(run(NormalFormat::Octahedral)?) {
+        ensure(want.points == got.points, "other points")?;
+        let normals = want.normals.unwrap_or_default().into_iter();
+        let want: Vec<_> = normals.map(|n| n.as_dvec3().normalize_or_zero()).collect();
+        let got = got.normals.unwrap_or_default();
+        compare("normals", &got, &want, tolerance::OCTAHEDRAL_NORMALS)?;
+    }
+    Ok(())
 }

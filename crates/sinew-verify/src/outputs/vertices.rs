@@ -1,61 +1,36 @@
 //! Render vertices with normals and tangents: reference, mirror and GPU.
 
-use crate::{Failure, ensure};
-use sinew::gpu::Crowd;
+use std::sync::LazyLock;
 
-use crate::crowds::made::{crowd_of_all, prewarmed, run_twice, same_in_pieces};
+use crate::check::Checks;
+use crate::crowds::made::{Case, add_cases, gpu_agrees, prewarmed, same_in_pieces};
 use crate::host::{Gpu, tight};
-use crate::outputs::shown::every_kind;
-use crate::outputs::{Run, RunOnCpu};
+use crate::outputs::shown::EVERY_KIND;
+use crate::{Failure, ensure};
 
-pub const ON_CPU: &[(&str, RunOnCpu)] = &[("vertices_equal_the_reference", mirror)];
-
-pub const CHECKS: &[(&str, Run)] = &[
-    ("vertices_equal_the_reference", on_gpu),
-    ("vertices_chunked_by_bindings", chunked),
+pub const CHECKS: Checks = &[
+    ("vertices_equal_the_reference", |gpu| {
+        gpu_agrees(gpu, &CASES)
+    }),
+    ("vertices_chunked_by_bindings", |gpu| {
+        let small = [4096, 20_000].map(|bytes| tight(Some(bytes), Some(3)));
+        same_in_pieces(gpu, &small, &CASES)
+    }),
     ("dispatches_do_not_grow_with_instances", dispatches),
 ];
 
-const SEEDS: &[u64] = &[40, 41];
-
-fn mirror() -> Result<(), Failure> {
-    for made in every_kind()? {
-        for seed in SEEDS {
-            let want = made.expected(*seed)?;
-            made.agrees(&want.mirror, &want)?;
-        }
-    }
-    Ok(())
-}
-
-/// A crowd of all.
-fn fill(crowd: Crowd) -> Result<Crowd, Failure> {
-    crowd_of_all(crowd, every_kind()?.iter().map(|made| (made, SEEDS)))
-}
-
-fn on_gpu(gpu: &Gpu) -> Result<(), Failure> {
-    let mut results = run_twice(gpu, fill(gpu.crowd()?)?)?.into_iter();
-    for made in every_kind()? {
-        for seed in SEEDS {
-            let got = results.next().ok_or("a result for each")?;
-            made.agrees(&got, &made.expected(*seed)?)?;
-        }
-    }
-    ensure(results.next().is_none(), "no more results than instances")
-}
-
-fn chunked(gpu: &Gpu) -> Result<(), Failure> {
-    let small = [4096, 20_000].map(|bytes| tight(Some(bytes), Some(3)));
-    same_in_pieces(gpu, &small, fill)
-}
+pub static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
+    let made = EVERY_KIND.iter().cloned();
+    made.map(|made| Case::new(made, [40, 41])).collect()
+});
 
 /// One for weights, and one for each pipeline that skins, however many instances there are.
 fn dispatches(gpu: &Gpu) -> Result<(), Failure> {
-    let (_, most) = prewarmed(gpu, every_kind()?.iter().map(|made| &made.packed))?;
+    let (_, most) = prewarmed(gpu, EVERY_KIND.iter().map(|made| &made.packed))?;
     let mut crowd = gpu.crowd()?;
     let mut counts = Vec::new();
     for _ in 0..2 {
-        crowd = fill(crowd)?;
+        add_cases(&mut crowd, &CASES)?;
         counts.push(crowd.dispatch_count()?);
     }
     let text = format!("{counts:?} dispatches, {most} pipelines");

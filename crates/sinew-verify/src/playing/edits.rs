@@ -12,10 +12,10 @@ use sinew::kernel::{PackedPose, Palette};
 use sinew::skel::{MeshTopology, SkinningMethod};
 use wgpu::BufferUsages;
 
-use super::Run;
 use super::figure::{CHANNELS, Figure, TABLE, Uploaded, out_from_skel};
 use crate::cases::Spec;
-use crate::crowds::made::{Made, made, twenty};
+use crate::check::Checks;
+use crate::crowds::made::{Made, TWENTY, made};
 use crate::host::{Gpu, by_rig, tight};
 use crate::outputs::shown::vertices;
 use crate::posing::rigs;
@@ -24,7 +24,7 @@ use crate::{Failure, ensure};
 
 mod frames;
 
-pub const CHECKS: &[(&str, Run)] = &[("edits_in_every_order_equal_a_crowd_made_anew", every_order)];
+pub const CHECKS: Checks = &[("edits_in_every_order_equal_a_crowd_made_anew", every_order)];
 
 macro_rules! edits {
     ($($(#[$doc:meta])* $name:ident,)*) => {
@@ -146,22 +146,30 @@ enum Moves {
     Rests(u64),
 }
 
+/// A crowd with all that instances refer to by number.
+struct Live {
+    figure: Arc<Figure>,
+    crowd: Crowd,
+    uploaded: Uploaded,
+    skins: Vec<SkinId>,
+    palettes: Vec<PaletteId>,
+    rigs: Vec<RigId>,
+}
+
 struct Walk<'a> {
     gpu: &'a Gpu,
     options: SkinnerOptions,
     rng: Rng,
-    figure: Arc<Figure>,
     /// Skins: some of all kinds, and the two of the figure.
     made: Vec<Made>,
-    crowd: Crowd,
-    uploaded: Uploaded,
-    skins: Vec<SkinId>,
+    live: Live,
     /// Hidden instances for which buffers grew.
     more: Vec<InstanceId>,
     members: Vec<Member>,
-    rigs: Vec<(RigId, Moves)>,
+    /// Of each rig.
+    moves: Vec<Moves>,
     /// The kind of skin that each is for.
-    palettes: Vec<(usize, PaletteId, Arc<Palette>)>,
+    palettes: Vec<(usize, Arc<Palette>)>,
     hosts: Vec<wgpu::Buffer>,
     /// What they hold.
     expected: Vec<Vec<u32>>,
@@ -193,82 +201,114 @@ fn target(to: To, slot: usize, hosts: &[wgpu::Buffer]) -> OutputTarget {
     out
 }
 
-fn set_source(
-    crowd: &mut Crowd,
-    id: InstanceId,
-    source: &Source,
-    palettes: &[PaletteId],
-    rigs: &[RigId],
-) -> Result<(), Failure> {
-    match source {
-        Source::Own(pose) => crowd.set_pose(id, pose)?,
-        Source::Shared(number, pose) => {
-            let palette = palettes[*number];
-            crowd.set_pose(id, InstancePose::Shared { palette, pose })?;
+impl Live {
+    /// The last two of the skins are those of the figure.
+    fn new(
+        mut crowd: Crowd,
+        made: &[Made],
+        palettes: &[(usize, Arc<Palette>)],
+        moves: &[Moves],
+    ) -> Result<Self, Failure> {
+        let figure = Figure::new(SkinningMethod::ClassicLinear, 12)?;
+        let uploaded = figure.upload(&mut crowd)?;
+        let mut skins = Vec::new();
+        for made in &made[..made.len() - 2] {
+            skins.push(crowd.add_skin(Arc::clone(&made.packed))?);
         }
-        Source::Rig(number, weights) => {
-            crowd.set_pose(id, by_rig(rigs[*number], &out_from_skel(), weights))?;
-        }
+        skins.extend(&uploaded.skins);
+        let palettes = palettes.iter();
+        let palettes = palettes.map(|(_, palette)| crowd.add_palette(Arc::clone(palette)));
+        let mut live = Self {
+            palettes: palettes.collect(),
+            figure,
+            crowd,
+            uploaded,
+            skins,
+            rigs: Vec::new(),
+        };
+        moves.iter().try_for_each(|moves| live.add_rig(*moves))?;
+        Ok(live)
     }
-    Ok(())
-}
 
-fn set_moves(
-    crowd: &mut Crowd,
-    figure: &Figure,
-    uploaded: &Uploaded,
-    rig: RigId,
-    moves: Moves,
-) -> Result<(), Failure> {
-    match moves {
-        Moves::Plays(clip, at) => {
-            let clip = PlayedClip::new(uploaded.clips[clip]).at(at).since(0.0);
-            crowd.set_playing(rig, &Playing::new(clip))?;
-        }
-        Moves::Rests(seed) => crowd.set_joints(rig, &rigs::locals(&figure.spec, seed))?,
+    fn add_rig(&mut self, moves: Moves) -> Result<(), Failure> {
+        let rig = self.crowd.add_rig(Arc::clone(&self.figure.rig))?;
+        self.rigs.push(rig);
+        self.set_moves(rig, moves)
     }
-    Ok(())
+
+    fn set_moves(&mut self, rig: RigId, moves: Moves) -> Result<(), Failure> {
+        match moves {
+            Moves::Plays(clip, at) => {
+                let clip = PlayedClip::new(self.uploaded.clips[clip]).at(at).since(0.0);
+                self.crowd.set_playing(rig, &Playing::new(clip))?;
+            }
+            Moves::Rests(seed) => {
+                let joints = rigs::locals(&self.figure.spec, seed);
+                self.crowd.set_joints(rig, &joints)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn set_source(&mut self, id: InstanceId, source: &Source) -> Result<(), Failure> {
+        let crowd = &mut self.crowd;
+        match source {
+            Source::Own(pose) => crowd.set_pose(id, pose)?,
+            Source::Shared(number, pose) => {
+                let palette = self.palettes[*number];
+                crowd.set_pose(id, InstancePose::Shared { palette, pose })?;
+            }
+            Source::Rig(number, weights) => {
+                crowd.set_pose(id, by_rig(self.rigs[*number], &out_from_skel(), weights))?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Skins of every kind: with many blend shapes, with render vertices, with normals that are computed,
 /// one of more than a block of a box; and the two of the figure.
-fn kinds(figure: &Figure) -> Result<Vec<Made>, Failure> {
-    let mut all: Vec<Made> = twenty()?.into_iter().step_by(2).collect();
+fn kinds() -> Result<Vec<Made>, Failure> {
+    let mut all: Vec<Made> = TWENTY.iter().step_by(2).cloned().collect();
     let base = Spec::default().points(60);
-    all.push(made(&base.joints(3).shapes(40))?);
-    let shown = made(&base.shapes(3))?;
+    all.push(made(&base.joints(3).shapes(40)));
+    let shown = made(&base.shapes(3));
     let places = vertices(&shown.skin, 8, true);
-    all.push(shown.packed_as(|packed| Ok(packed.with_vertices(places)?))?);
+    all.push(shown.packed_as(|packed| packed.with_vertices(places)));
     let corners: Vec<i32> = (0..58).flat_map(|i| [i, i + 1, i + 2]).collect();
     let faces = MeshTopology::new("/Case", &[3; 58], &corners, false, 60)?;
-    all.push(made(&base.normals(false))?.with_faces(faces)?);
-    all.push(made(&base.points(1100))?);
+    all.push(made(&base.normals(false)).with_faces(faces));
+    all.push(made(&base.points(1100)));
+    let figure = Figure::new(SkinningMethod::ClassicLinear, 12)?;
     all.extend(figure.skins.iter().cloned());
     Ok(all)
 }
 
 impl<'a> Walk<'a> {
     fn new(gpu: &'a Gpu, options: SkinnerOptions, seed: u64) -> Result<Self, Failure> {
-        let figure = Figure::new(SkinningMethod::ClassicLinear, 12)?;
-        let mut crowd = gpu.crowd_with(&options)?;
-        let made = kinds(&figure)?;
-        let uploaded = figure.upload(&mut crowd)?;
-        let skins = add_skins(&mut crowd, &made, &uploaded)?;
+        let made = kinds()?;
+        let mut palettes = Vec::new();
+        for (kind, made) in made.iter().enumerate() {
+            for pose in [0, 1].map(|seed| made.pose(seed)) {
+                palettes.extend(pose.palette().map(|palette| (kind, Arc::clone(palette))));
+            }
+        }
+        let (first, second) = (Moves::Plays(0, 0.1), Moves::Plays(2, 0.1));
+        let moves = vec![first, Moves::Rests(7), second, Moves::Rests(7)];
+        let crowd = gpu.crowd_with(&options)?;
+        let live = Live::new(crowd, &made, &palettes, &moves)?;
         let usage = BufferUsages::STORAGE | BufferUsages::VERTEX | BufferUsages::COPY_SRC;
         let host = |stride| gpu.filled(MOST * POINTS * stride / 4, usage, BEFORE);
         let mut walk = Self {
             gpu,
             options,
             rng: Rng::new(seed),
-            figure,
             made,
-            crowd,
-            uploaded,
-            skins,
+            live,
             more: Vec::new(),
             members: Vec::new(),
-            rigs: Vec::new(),
-            palettes: Vec::new(),
+            moves,
+            palettes,
             hosts: STRIDES.map(host).to_vec(),
             expected: Vec::new(),
             is_driven: true,
@@ -278,33 +318,11 @@ impl<'a> Walk<'a> {
             state: None,
             clock: 0.0,
         };
-        for number in 0..4 {
-            walk.add_rig(match number % 2 {
-                0 => Moves::Plays(number, 0.1),
-                _ => Moves::Rests(7),
-            })?;
-        }
-        for kind in 0..walk.made.len() {
-            for seed in 0..2 {
-                let Some(palette) = walk.made[kind].pose(seed).palette().cloned() else {
-                    continue;
-                };
-                let id = walk.crowd.add_palette(Arc::clone(&palette));
-                walk.palettes.push((kind, id, palette));
-            }
-        }
         for number in 0..MOST * 2 / 3 {
             let to = walk.own();
             walk.add(to, number % walk.made.len())?;
         }
         Ok(walk)
-    }
-
-    fn add_rig(&mut self, moves: Moves) -> Result<(), Failure> {
-        let rig = self.crowd.add_rig(Arc::clone(&self.figure.rig))?;
-        set_moves(&mut self.crowd, &self.figure, &self.uploaded, rig, moves)?;
-        self.rigs.push((rig, moves));
-        Ok(())
     }
 
     fn own(&mut self) -> To {
@@ -344,17 +362,15 @@ impl<'a> Walk<'a> {
             }
             1.. if is_figure => {
                 let weights = self.weights(kind);
-                Source::Rig(self.rng.below(self.rigs.len()), weights)
+                Source::Rig(self.rng.below(self.moves.len()), weights)
             }
             _ => Source::Own(pose),
         }
     }
 
     fn put(&mut self, at: usize) -> Result<(), Failure> {
-        let palettes: Vec<_> = self.palettes.iter().map(|(_, id, _)| *id).collect();
-        let rigs: Vec<_> = self.rigs.iter().map(|(rig, _)| *rig).collect();
         let member = &self.members[at];
-        set_source(&mut self.crowd, member.id, &member.source, &palettes, &rigs)
+        self.live.set_source(member.id, &member.source)
     }
 
     fn add(&mut self, to: To, kind: usize) -> Result<(), Failure> {
@@ -364,7 +380,10 @@ impl<'a> Walk<'a> {
         };
         let to = self.fitting(to, kind);
         let target = target(to, slot, &self.hosts);
-        let id = self.crowd.add_instance_to(self.skins[kind], target)?;
+        let id = self
+            .live
+            .crowd
+            .add_instance_to(self.live.skins[kind], target)?;
         let source = self.source(kind);
         self.members.push(Member {
             id,
@@ -395,7 +414,7 @@ impl<'a> Walk<'a> {
         let member = &mut self.members[at];
         (member.to, member.fresh, member.shows) = (to, true, None);
         let target = target(to, member.slot, &self.hosts);
-        Ok(self.crowd.set_target(member.id, target)?)
+        Ok(self.live.crowd.set_target(member.id, target)?)
     }
 
     /// The next buffer of the host.
@@ -422,7 +441,7 @@ impl<'a> Walk<'a> {
             Edit::Remove if self.members.len() <= FEWEST => {}
             Edit::Remove | Edit::Replace => {
                 let gone = self.members.remove(at);
-                self.crowd.remove_instance(gone.id)?;
+                self.live.crowd.remove_instance(gone.id)?;
                 if edit == Edit::Replace {
                     let to = match gone.to {
                         To::Own { .. } => self.own(),
@@ -433,7 +452,7 @@ impl<'a> Walk<'a> {
             }
             Edit::Hide | Edit::Show => {
                 self.members[at].hidden = edit == Edit::Hide;
-                self.crowd.set_hidden(id, edit == Edit::Hide)?;
+                self.live.crowd.set_hidden(id, edit == Edit::Hide)?;
             }
             Edit::Own | Edit::Host => {
                 let to = match edit {
@@ -473,22 +492,21 @@ impl<'a> Walk<'a> {
                 // Without another pose there is no motion to forget.
                 self.edit(Edit::Pose, at)?;
                 self.members[at].fresh = true;
-                self.crowd.reset_previous(id)?;
+                self.live.crowd.reset_previous(id)?;
             }
             Edit::Play | Edit::Rest => {
-                let number = self.rng.below(self.rigs.len());
+                let number = self.rng.below(self.moves.len());
                 let moves = match edit {
                     Edit::Play => Moves::Plays(self.rng.below(4), self.rng.range(0.0, 0.5)),
                     _ => Moves::Rests(self.seed()),
                 };
-                let rig = self.rigs[number].0;
-                set_moves(&mut self.crowd, &self.figure, &self.uploaded, rig, moves)?;
-                self.rigs[number].1 = moves;
+                self.live.set_moves(self.live.rigs[number], moves)?;
+                self.moves[number] = moves;
             }
             Edit::Drive => {
                 self.is_driven = !self.is_driven;
-                let skin = self.uploaded.skins[1];
-                self.crowd.set_clip_channels(skin, &self.driven())?;
+                let skin = self.live.uploaded.skins[1];
+                self.live.crowd.set_clip_channels(skin, &self.driven())?;
             }
             Edit::Rig => self.replace_rig()?,
             Edit::Palette => {
@@ -504,21 +522,23 @@ impl<'a> Walk<'a> {
                 if !used.is_empty() {
                     number = used[number % used.len()];
                 }
-                let (kind, id, palette) = &mut self.palettes[number];
+                let (kind, palette) = &mut self.palettes[number];
                 let pose = self.made[*kind].pose(seed);
                 *palette = pose.palette().cloned().ok_or("a pose without joints")?;
-                self.crowd.set_palette(*id, palette)?;
+                self.live
+                    .crowd
+                    .set_palette(self.live.palettes[number], palette)?;
             }
             Edit::Boxes => {
                 self.has_boxes = !self.has_boxes;
                 match self.has_boxes {
                     true => {
-                        self.crowd.enable_bounds(BoundsUse::OnGpu)?;
+                        self.live.crowd.enable_bounds(BoundsUse::OnGpu)?;
                         // They do not wait for their turn.
                         let slowed = self.members.iter_mut().filter(|m| m.rate.every > 1);
                         slowed.for_each(|m| m.fresh = true);
                     }
-                    false => self.crowd.disable_bounds(),
+                    false => self.live.crowd.disable_bounds(),
                 }
                 self.members.iter_mut().for_each(|m| m.bounds = None);
             }
@@ -530,7 +550,7 @@ impl<'a> Walk<'a> {
                     Some(MaskLayout::Words) => Some(VisibilityMask::bits(buffer())),
                     None => Some(VisibilityMask::words(buffer())),
                 };
-                self.crowd.set_visibility(self.mask.clone())?;
+                self.live.crowd.set_visibility(self.mask.clone())?;
                 let slowed = self.members.iter().any(|m| m.rate.every > 1);
                 if self.mask.is_some() || slowed {
                     self.state.get_or_insert_default();
@@ -545,15 +565,15 @@ impl<'a> Walk<'a> {
                 let phase = Some(phase).filter(|phase| *phase < 2);
                 let rate = UpdateRate { every, phase };
                 self.members[at].rate = rate;
-                self.crowd.set_update_rate(id, rate)?;
+                self.live.crowd.set_update_rate(id, rate)?;
                 if every > 1 {
                     self.state.get_or_insert_default();
                 }
             }
             Edit::Drop => {
                 self.clock += 0.0625;
-                self.crowd.set_clock(self.clock);
-                self.crowd.encode(&mut self.gpu.encoder())?;
+                self.live.crowd.set_clock(self.clock);
+                self.live.crowd.encode(&mut self.gpu.encoder())?;
                 self.members.iter_mut().for_each(|m| m.fresh = true);
             }
             Edit::PoseMany => {
@@ -566,7 +586,7 @@ impl<'a> Walk<'a> {
                         chosen.insert(member.id.index(), made);
                     }
                 }
-                self.crowd.update_poses(|id, pose| {
+                self.live.crowd.update_poses(|id, pose| {
                     let made = chosen.get(&id.index());
                     made.inspect(|made| made.fill(seed, pose));
                     Ok::<_, String>(made.is_some())
@@ -575,11 +595,11 @@ impl<'a> Walk<'a> {
             Edit::Grow => {
                 let count = (self.more.len() + 40).min(INDICES / 2);
                 for id in std::mem::take(&mut self.more) {
-                    self.crowd.remove_instance(id)?;
+                    self.live.crowd.remove_instance(id)?;
                 }
-                self.more = self.crowd.add_instances(self.skins[0], count)?;
+                self.more = self.live.crowd.add_instances(self.live.skins[0], count)?;
                 for id in &self.more {
-                    self.crowd.set_hidden(*id, true)?;
+                    self.live.crowd.set_hidden(*id, true)?;
                 }
             }
             Edit::Skin => {
@@ -587,12 +607,13 @@ impl<'a> Walk<'a> {
                 let mut unused = 1..self.made.len() - 2;
                 let is_unused = |kind: &usize| self.members.iter().all(|m| m.kind != *kind);
                 if let Some(kind) = unused.find(is_unused) {
-                    self.crowd.remove_skin(self.skins[kind])?;
-                    self.skins[kind] = self.crowd.add_skin(self.made[kind].packed.clone())?;
+                    self.live.crowd.remove_skin(self.live.skins[kind])?;
+                    self.live.skins[kind] =
+                        self.live.crowd.add_skin(self.made[kind].packed.clone())?;
                 }
             }
             Edit::Rebuild => {
-                self.crowd = self.crowd.rebuild(&self.gpu.skinner(&self.options)?)?;
+                self.live.crowd = self.live.crowd.rebuild(&self.gpu.skinner(&self.options)?)?;
                 for member in &mut self.members {
                     (member.fresh, member.shows, member.bounds) = (true, None, None);
                     if let To::Host(_) = member.to {
@@ -618,7 +639,7 @@ impl<'a> Walk<'a> {
 
     /// All that move with the last rig move with the first. It goes, and another comes.
     fn replace_rig(&mut self) -> Result<(), Failure> {
-        let last = self.rigs.len() - 1;
+        let last = self.moves.len() - 1;
         for at in 0..self.members.len() {
             if let Source::Rig(number, _) = &mut self.members[at].source
                 && *number == last
@@ -627,28 +648,15 @@ impl<'a> Walk<'a> {
                 self.put(at)?;
             }
         }
-        let (gone, _) = self.rigs.remove(last);
-        self.crowd.remove_rig(gone)?;
+        let gone = self.live.rigs.remove(last);
+        self.live.crowd.remove_rig(gone)?;
         let moves = match self.rng.below(2) {
             0 => Moves::Plays(self.rng.below(4), 0.2),
             _ => Moves::Rests(self.seed()),
         };
-        self.add_rig(moves)
+        self.moves[last] = moves;
+        self.live.add_rig(moves)
     }
-}
-
-fn add_skins(
-    crowd: &mut Crowd,
-    made: &[Made],
-    uploaded: &Uploaded,
-) -> Result<Vec<SkinId>, Failure> {
-    let others = made[..made.len() - 2].iter();
-    let mut skins = Vec::new();
-    for made in others {
-        skins.push(crowd.add_skin(Arc::clone(&made.packed))?);
-    }
-    skins.extend(&uploaded.skins);
-    Ok(skins)
 }
 
 /// Pairs of edits of one instance, with and without a frame between them, and then some of three at
@@ -656,13 +664,12 @@ fn add_skins(
 /// ones that make many pages.
 fn every_order(gpu: &Gpu) -> Result<(), Failure> {
     let figure = Figure::new(SkinningMethod::ClassicLinear, 12)?;
-    let clips: usize = figure.clips.iter().map(|clip| clip.words().len() * 4).sum();
-    let small = tight(Some((clips as u64 + 1024).max(16 << 10)), Some(3));
+    let small = tight(Some(figure.clip_page(16 << 10)), Some(3));
     let is_all = std::env::var_os("SINEW_ALL").is_some();
     for (round, options) in [SkinnerOptions::default(), small].into_iter().enumerate() {
         let mut walk = Walk::new(gpu, options, 71 + round as u64)?;
         walk.frames(false)?;
-        let (mut generation, mut grew) = (walk.crowd.outputs_generation(), false);
+        let (mut generation, mut grew) = (walk.live.crowd.outputs_generation(), false);
         let pairs = (EDITS.iter())
             .flat_map(|a| EDITS.iter().map(|b| vec![*a, *b]))
             // Between two that need another plan, and leave nothing of themselves.
@@ -696,7 +703,7 @@ fn every_order(gpu: &Gpu) -> Result<(), Failure> {
             };
             run().map_err(|wrong| format!("{number}: {edits:?}: {wrong}"))?;
             // A crowd that is made again counts anew.
-            let now = walk.crowd.outputs_generation();
+            let now = walk.live.crowd.outputs_generation();
             (grew, generation) = (grew || now > generation, now);
         }
         ensure(grew, "no buffer of results grew")?;

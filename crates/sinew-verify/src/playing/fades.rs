@@ -6,15 +6,15 @@ use glam::BVec3;
 use sinew::gpu::SkinnerOptions;
 use sinew::skel::SkinningMethod;
 
-use super::Run;
 use super::figure::{Figure, LENGTHS};
 use super::show::{Ask, clip, play};
 use super::stage::Stage;
+use crate::check::Checks;
 use crate::host::{Gpu, tight};
 use crate::rng::Rng;
 use crate::{Failure, ensure};
 
-pub const CHECKS: &[(&str, Run)] = &[
+pub const CHECKS: Checks = &[
     ("clips_at_any_time", clips_at_any_time),
     ("clips_end_and_loop", clips_end_and_loop),
     ("a_fade_turns_back", turns_back),
@@ -161,13 +161,11 @@ fn some(rng: &mut Rng) -> Ask {
 /// are more seeds.
 fn every_order(gpu: &Gpu) -> Result<(), Failure> {
     let figure = Figure::new(SkinningMethod::ClassicLinear, 12)?;
-    let clips: usize = figure.clips.iter().map(|clip| clip.words().len() * 4).sum();
     let seeds = match std::env::var_os("SINEW_ALL") {
         Some(_) => 8,
         None => 1,
     };
-    // All clips lie in one binding.
-    let pages = (clips as u64 + 1024).max(65_536);
+    let pages = figure.clip_page(65_536);
     for (round, options) in [(None, None), (Some(pages), None), (None, Some(2))]
         .map(|(bytes, workgroups)| tight(bytes, workgroups))
         .iter()

@@ -36,15 +36,8 @@ pub struct Figure {
     pub skeleton: Skeleton,
     pub rig: Arc<PackedRig>,
     /// Without and with blend shapes.
-    pub skins: Vec<Made>,
+    pub skins: [Made; 2],
     pub clips: Vec<Arc<PackedClip>>,
-}
-
-/// A figure in a crowd.
-#[derive(Clone)]
-pub struct Member {
-    pub rig: RigId,
-    pub instances: Vec<InstanceId>,
 }
 
 /// A figure's data in a crowd.
@@ -95,10 +88,10 @@ fn clip(spec: &RigSpec, number: usize) -> Result<PackedClip, Failure> {
 }
 
 /// A skin without and one with blend shapes.
-fn skins(method: SkinningMethod, joints: usize) -> Result<Vec<Made>, Failure> {
+fn skins(method: SkinningMethod, joints: usize) -> [Made; 2] {
     let base = Spec::default().points(140).joints(joints).method(method);
     let with = base.seed(94).shapes(CHANNELS).own_joints(true);
-    Ok(vec![made(&base.seed(90))?, made(&with)?])
+    [made(&base.seed(90)), made(&with)]
 }
 
 impl Figure {
@@ -138,7 +131,7 @@ impl Figure {
         let mut attached = vec![spec.joints - 1, spec.joints / 2];
         attached.dedup();
         Ok(Self {
-            skins: skins(method, spec.joints)?,
+            skins: skins(method, spec.joints),
             clips: Vec::new(),
             rig: Arc::new(rig.with_attachments(&attached)?),
             spec,
@@ -160,7 +153,7 @@ impl Figure {
         let rig = PackedRig::pack_for(method, &skeleton, rigs::geom_bind(&self.spec), true)?;
         Ok(Arc::new(Self {
             spec: self.spec,
-            skins: skins(method, self.spec.joints)?,
+            skins: skins(method, self.spec.joints),
             clips: self.clips.clone(),
             rig: Arc::new(rig),
             skeleton,
@@ -168,38 +161,42 @@ impl Figure {
     }
 
     pub fn upload(&self, crowd: &mut Crowd) -> Result<Uploaded, Failure> {
-        let clips = self
-            .clips
-            .iter()
-            .map(|clip| crowd.add_clip(Arc::clone(clip)));
+        let clips = self.clips.iter();
+        let clips = clips.map(|clip| crowd.add_clip(Arc::clone(clip)));
         let clips = clips.collect::<Result<_, _>>()?;
         self.upload_for(crowd, clips)
     }
 
     /// Uploads the skins alone, for clips that are already there.
     pub fn upload_for(&self, crowd: &mut Crowd, clips: Vec<ClipId>) -> Result<Uploaded, Failure> {
-        let skins = self
-            .skins
-            .iter()
-            .map(|made| crowd.add_skin(Arc::clone(&made.packed)));
+        let skins = self.skins.iter();
+        let skins = skins.map(|made| crowd.add_skin(Arc::clone(&made.packed)));
         let skins: Vec<SkinId> = skins.collect::<Result<_, _>>()?;
         crowd.set_clip_channels(skins[1], &TABLE)?;
         Ok(Uploaded { skins, clips })
     }
 
-    pub fn add(&self, crowd: &mut Crowd, uploaded: &Uploaded) -> Result<Member, Failure> {
+    /// Adds a rig, and an instance of each skin.
+    pub fn add(
+        &self,
+        crowd: &mut Crowd,
+        uploaded: &Uploaded,
+    ) -> Result<(RigId, Vec<InstanceId>), Failure> {
         let rig = crowd.add_rig(Arc::clone(&self.rig))?;
         let mut instances = Vec::new();
-        for (skin, weights) in uploaded
-            .skins
-            .iter()
-            .zip([&[][..], &[OWN_WEIGHT; CHANNELS]])
-        {
+        let weights = [&[][..], &[OWN_WEIGHT; CHANNELS]];
+        for (skin, weights) in uploaded.skins.iter().zip(weights) {
             let instance = crowd.add_instance(*skin)?;
             crowd.set_pose(instance, by_rig(rig, &out_from_skel(), weights))?;
             instances.push(instance);
         }
-        Ok(Member { rig, instances })
+        Ok((rig, instances))
+    }
+
+    /// The bytes of a small binding that holds all clips.
+    pub fn clip_page(&self, least: u64) -> u64 {
+        let words: usize = self.clips.iter().map(|clip| clip.words().len()).sum();
+        (words as u64 * 4 + 1024).max(least)
     }
 
     /// The skin by the mirror, in a pose.
@@ -214,7 +211,7 @@ impl Figure {
 
     /// The skin in f64, in a pose.
     fn in_f64(&self, skin: usize, truth: &Truth) -> Result<reference::Deformed, Failure> {
-        let locals: Vec<DMat4> = truth.joints.iter().map(matrix).collect();
+        let locals: Vec<DMat4> = truth.joints.iter().map(Trs::matrix).collect();
         let pose = Pose::from_local(&self.skeleton, &locals)?;
         let weights: Vec<f32> = truth.weights.iter().map(|w| *w as f32).collect();
         let weights = channels(&self.skins[skin].packed, &weights);
@@ -286,10 +283,6 @@ fn as_near(gpu: &[Vec3], mirror: &[Vec3], truth: &[DVec3], allowed: f64) -> Resu
         }
     }
     Ok(())
-}
-
-fn matrix(joint: &Trs) -> DMat4 {
-    sinew::math::make_transform(joint.translation, joint.rotation, joint.scale)
 }
 
 /// The weights of a skin's channels, of which clips drive some if they drive any.

@@ -10,15 +10,15 @@ use sinew::kernel::packed_clip::{ClipOptions, ClipSource};
 use sinew::kernel::{Clock, PackedClip, Player};
 use sinew::skel::{SkinningMethod, Topology};
 
-use super::Run;
 use super::figure::{CHANNELS, Figure, out_from_skel};
 use super::show::{clip, play};
 use super::stage::Stage;
+use crate::check::Checks;
 use crate::crowds::made::all_bits;
 use crate::host::{Gpu, by_rig, tight, wrong_use};
 use crate::{Failure, ensure};
 
-pub const CHECKS: &[(&str, Run)] = &[
+pub const CHECKS: Checks = &[
     ("rigs_that_play_upload_the_clock_alone", uploads),
     ("edits_upload_what_they_change", edits),
     ("a_crowd_that_shrinks_is_packed", shrinking),
@@ -28,6 +28,7 @@ pub const CHECKS: &[(&str, Run)] = &[
     ("wrong_use_is_an_error", errors),
     ("played_joints_are_the_gpus", played_joints),
     ("small_pages_change_nothing", small_pages),
+    ("skeletons_share_clips", skeletons_share),
 ];
 
 /// A crowd of `count` figures that play one of the clips each.
@@ -326,12 +327,36 @@ fn small_pages(gpu: &Gpu) -> Result<(), Failure> {
         Ok(all_bits(&stage.crowd.run()?))
     };
     let whole = run(&SkinnerOptions::default())?;
-    let clips: usize = figure.clips.iter().map(|clip| clip.words().len() * 4).sum();
-    // All clips lie in one binding.
-    let few = tight(Some((clips as u64 + 1024).max(65_536)), None);
+    let few = tight(Some(figure.clip_page(65_536)), None);
     for options in [few, tight(None, Some(2))] {
         let same = run(&options)? == whole;
         ensure(same, &format!("{options:?} changes results"))?;
     }
     Ok(())
+}
+
+/// Two skeletons with the same joints, bound in different poses and skinned by different methods,
+/// play the same clips of one crowd.
+fn skeletons_share(gpu: &Gpu) -> Result<(), Failure> {
+    let mut stage = Stage::linear(gpu)?;
+    let sibling = stage.figure.sibling(SkinningMethod::DualQuaternion)?;
+    let clips = stage.uploaded.clips.clone();
+    let uploaded = sibling.upload_for(&mut stage.crowd, clips.clone())?;
+    stage.add_other(sibling, &uploaded)?;
+    for at in [0, 1] {
+        stage.play(at, &play(clip(1).since(Some(0.0))))?;
+    }
+    for clock in [0.0, 0.4375, 1.6875] {
+        stage.frame(clock)?;
+    }
+    // One of them fades to another clip while the other goes on.
+    stage.crowd.set_clock(2.0);
+    stage.play(1, &play(clip(2)).fade(0.5))?;
+    stage.frame(2.25)?;
+    // The clip stays as long as one of them plays it.
+    stage.remove(0)?;
+    stage.frame(2.375)?;
+    wrong_use("no rigs that use it", stage.crowd.remove_clip(clips[1]))?;
+    stage.frame(2.5)?;
+    Ok(stage.crowd.remove_clip(clips[1])?)
 }

@@ -7,25 +7,15 @@ mod fades;
 pub mod figure;
 mod frames;
 mod palettes;
-mod sharing;
 mod show;
 pub mod stage;
 
-use crate::host::Gpu;
-use crate::{Check, Failure, Subject};
+use crate::Subject;
+use crate::check::Checks;
 
-type Run = fn(&Gpu) -> Result<(), Failure>;
-
-pub fn checks() -> Vec<Check> {
-    let lists = [
-        edits::CHECKS,
-        fades::CHECKS,
-        frames::CHECKS,
-        palettes::CHECKS,
-        sharing::CHECKS,
-    ];
-    let each = |(name, run): &(&'static str, Run)| {
-        Check::with_both_limits(Subject::Clips, "playing", name, *run)
-    };
-    lists.into_iter().flatten().flat_map(each).collect()
-}
+pub const CHECKS: &[(Subject, Checks)] = &[
+    (Subject::Clips, edits::CHECKS),
+    (Subject::Clips, fades::CHECKS),
+    (Subject::Clips, frames::CHECKS),
+    (Subject::Clips, palettes::CHECKS),
+];

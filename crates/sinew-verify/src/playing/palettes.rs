@@ -2,22 +2,22 @@
 
 use std::sync::Arc;
 
-use glam::{DVec3, DVec4, Vec4};
+use glam::{DVec3, Vec4};
 use sinew::gpu::{Crowd, RigId};
 use sinew::kernel::{PackedRig, Palette, attachments_on_cpu, palette_on_cpu};
 use sinew::math::Rows;
 use sinew::skel::SkinningMethod;
 
-use super::Run;
 use super::figure::Figure;
 use super::show::{clip, play};
 use super::stage::Stage;
+use crate::check::Checks;
 use crate::compare::compare;
 use crate::host::Gpu;
-use crate::posing::{self, rigid, rigs, specs};
+use crate::posing::{self, rigs, specs};
 use crate::{Failure, ensure, tolerance};
 
-pub const CHECKS: &[(&str, Run)] = &[
+pub const CHECKS: Checks = &[
     ("palettes_without_instances", palettes),
     ("linear_palettes_of_every_depth", |gpu| {
         every_depth(gpu, SkinningMethod::ClassicLinear)
@@ -67,12 +67,8 @@ fn agrees(
     let motions = want.rigid().map_or(&[][..], |rigid| rigid.motions());
     let normals = want.normals().unwrap_or_default();
     let pairs = [want.points(), normals, motions, attached];
-    for ((found, want), what) in
-        found
-            .iter()
-            .zip(pairs)
-            .zip(["points", "normals", "motions", "attachments"])
-    {
+    for (number, (found, want)) in found.iter().zip(pairs).enumerate() {
+        let what = ["points", "normals", "motions", "attachments"][number];
         let allowed = tolerance::played(levels);
         compare(what, &vectors(found), &vectors(want), allowed)?;
     }
@@ -132,31 +128,9 @@ fn every_depth(gpu: &Gpu, method: SkinningMethod) -> Result<(), Failure> {
     crowd.submit()?;
     for (name, spec, rig, id) in &all {
         let [points, normals, motions, _] = read(gpu, &crowd, rig, *id)?;
-        let joints = rigs::locals(spec, 1);
-        if method == SkinningMethod::ClassicLinear {
-            let want = corners(posing::truth(spec, &joints)?.points());
-            compare(name, &corners(&points), &want, tolerance::POSED_IN_F64)?;
-            continue;
-        }
-        let (want, stretches) = rigid::truth(spec, &joints)?;
-        let (parts, allowed) = (
-            [&points[..], &normals, &motions],
-            tolerance::POSED_DUAL_QUATERNIONS,
-        );
-        rigid::agrees(parts, &want, &stretches, allowed).map_err(|e| format!("{name}: {e}"))?;
+        let (want, skinning) = posing::truth(method, spec, &rigs::locals(spec, 1))?;
+        let agrees = posing::agrees([&points, &normals, &motions], &want, &skinning);
+        agrees.map_err(|e| format!("{name}: {e}"))?;
     }
     Ok(())
-}
-
-/// Where matrices take the corners of a cube of two units.
-fn corners(blocks: &[Rows]) -> Vec<DVec3> {
-    let of = |rows: &Rows| -> [DVec3; 8] {
-        let rows = rows.map(|row| row.as_dvec4());
-        std::array::from_fn(|corner| {
-            let sign = |bit: usize| if corner >> bit & 1 == 0 { -1.0 } else { 1.0 };
-            let point = DVec4::new(sign(0), sign(1), sign(2), 1.0);
-            DVec3::from_array(rows.map(|row| row.dot(point)))
-        })
-    };
-    blocks.iter().flat_map(of).collect()
 }

@@ -9,34 +9,26 @@ use sinew::kernel::{JointTransform, PackedClip};
 use sinew::math::Trs;
 
 use super::figure::CHANNELS;
-use crate::cases::setters;
+use crate::cases::options;
 
-/// A clip that a rig is asked to play.
-#[derive(Clone, Copy, Debug)]
-pub struct Clip {
-    pub number: usize,
-    pub at: f64,
-    pub since: Option<f64>,
-    pub speed: f64,
-    pub clamps: bool,
-    pub keeps: bool,
-}
-
-/// A clip by its number.
-pub const fn clip(number: usize) -> Clip {
+options! {
+    /// A clip that a rig is asked to play.
     Clip {
-        number,
-        at: 0.0,
-        since: None,
-        speed: 1.0,
-        clamps: false,
-        keeps: false,
+        number: usize = 0,
+        at: f64 = 0.0,
+        since: Option<f64> = None,
+        speed: f64 = 1.0,
+        clamps: bool = false,
+        keeps: bool = false,
     }
 }
 
-impl Clip {
-    setters! { at: f64, since: Option<f64>, speed: f64, clamps: bool, keeps: bool }
+/// A clip by its number.
+pub fn clip(number: usize) -> Clip {
+    Clip::default().number(number)
+}
 
+impl Clip {
     fn played(&self, ids: &[ClipId]) -> PlayedClip {
         let mut out = PlayedClip::new(ids[self.number]).at(self.at as f32);
         out = out.speed(self.speed as f32);
@@ -60,39 +52,25 @@ impl Clip {
     }
 }
 
-/// What a rig is asked to play.
-#[derive(Clone, Copy, Debug)]
-pub struct Ask {
-    pub first: Clip,
-    pub blend: Option<(Clip, f32)>,
-    pub add: Option<(Clip, f32)>,
-    pub fade: f32,
-    /// The axes along which clips move the roots.
-    pub root_motion: BVec3,
-    pub every: u32,
+options! {
+    /// What a rig is asked to play.
+    Ask {
+        first: Clip = Clip::default(),
+        blend: Option<(Clip, f32)> = None,
+        add: Option<(Clip, f32)> = None,
+        fade: f32 = 0.0,
+        /// The axes along which clips move the roots.
+        root_motion: BVec3 = BVec3::TRUE,
+        every: u32 = 1,
+    }
 }
 
 /// One clip without a fade.
-pub const fn play(first: Clip) -> Ask {
-    Ask {
-        first,
-        blend: None,
-        add: None,
-        fade: 0.0,
-        root_motion: BVec3::TRUE,
-        every: 1,
-    }
+pub fn play(first: Clip) -> Ask {
+    Ask::default().first(first)
 }
 
 impl Ask {
-    setters! {
-        blend: Option<(Clip, f32)>,
-        add: Option<(Clip, f32)>,
-        fade: f32,
-        root_motion: BVec3,
-        every: u32,
-    }
-
     pub fn playing(&self, ids: &[ClipId]) -> Playing {
         let mut out = Playing::new(self.first.played(ids)).fade(self.fade);
         if let Some((clip, weight)) = &self.blend {

@@ -83,11 +83,11 @@ impl Stage {
 
     /// Adds another figure that has the same clips.
     pub fn add_other(&mut self, figure: Arc<Figure>, of: &Uploaded) -> Result<(), Failure> {
-        let member = figure.add(&mut self.crowd, of)?;
+        let (rig, instances) = figure.add(&mut self.crowd, of)?;
         self.actors.push(Actor {
             figure,
-            rig: member.rig,
-            instances: member.instances,
+            rig,
+            instances,
             shows: Shows::Nothing,
             every: 1,
             last: None,

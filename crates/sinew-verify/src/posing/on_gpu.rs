@@ -8,6 +8,7 @@ use sinew::kernel::PackedRig;
 use sinew::skel::SkinningMethod;
 
 use crate::cases::{self, Influences};
+use crate::check::Checks;
 use crate::crowds::made::made;
 use crate::host::{Gpu, by_rig, wrong_use};
 use crate::playing::figure::Figure;
@@ -15,9 +16,7 @@ use crate::playing::stage::Stage;
 use crate::posing::rigs::{self, Spec};
 use crate::posing::specs;
 
-pub type Run = fn(&Gpu) -> Result<(), Failure>;
-
-pub const CHECKS: &[(&str, Run)] = &[
+pub const CHECKS: Checks = &[
     ("rigs_of_every_shape", every_shape),
     ("frames_that_are_kept", kept_frames),
     ("dispatches_do_not_grow_with_instances", dispatches),
@@ -163,7 +162,7 @@ fn errors(gpu: &Gpu) -> Result<(), Failure> {
     let rigid = base.method(SkinningMethod::DualQuaternion);
     let blended = base.influences(Influences::None);
     for (words, spec) in [("DualQuaternion", rigid), ("with influences", blended)] {
-        let skin = crowd.add_skin(made(&spec)?.packed)?;
+        let skin = crowd.add_skin(made(&spec).packed)?;
         let instance = crowd.add_instance(skin)?;
         wrong_use(words, crowd.set_pose(instance, by_rig(rig, &way, &[])))?;
         crowd.remove_instance(instance)?;

@@ -19,40 +19,17 @@ pub enum Shape {
     Forest,
 }
 
-#[derive(Clone, Copy, Debug)]
-pub struct Spec {
-    pub seed: u64,
-    pub joints: usize,
-    pub shape: Shape,
-    /// Scales lie between this and its inverse, so they make shear where they differ by axis.
-    pub least_scale: f32,
-    /// Every sixth joint or so mirrors.
-    pub mirrored: bool,
-    /// Length of the root's translation.
-    pub away: f32,
-}
-
-impl Spec {
-    crate::cases::setters! {
-        seed: u64,
-        joints: usize,
-        shape: Shape,
-        least_scale: f32,
-        mirrored: bool,
-        away: f32,
-    }
-}
-
-impl Default for Spec {
-    fn default() -> Self {
-        Self {
-            seed: 1,
-            joints: 60,
-            shape: Shape::Tree,
-            least_scale: 1.0,
-            mirrored: false,
-            away: 1.0,
-        }
+crate::cases::options! {
+    Spec {
+        seed: u64 = 1,
+        joints: usize = 60,
+        shape: Shape = Shape::Tree,
+        /// Scales lie between this and its inverse, so they make shear where they differ by axis.
+        least_scale: f32 = 1.0,
+        /// Every sixth joint or so mirrors.
+        mirrored: bool = false,
+        /// Length of the root's translation.
+        away: f32 = 1.0,
     }
 }
 

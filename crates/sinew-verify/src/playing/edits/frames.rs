@@ -1,16 +1,11 @@
 //! The frames of the walk: what each computes, and the crowd made anew that it is compared with.
 
-use std::sync::Arc;
-
 use glam::Vec4;
 use sinew::gpu::{Deformed, InstanceId, MaskLayout};
 use sinew::kernel::registry::{COMPUTED, FRESH, UPDATES_PREVIOUS};
 use sinew::kernel::{Clock, ScheduleItem, bounds_on_cpu, schedule_on_cpu};
 
-use super::{
-    BEFORE, Edit, INDICES, Member, OWN, POINTS, STRIDES, Source, To, Walk, add_skins, set_moves,
-    set_source, target,
-};
+use super::{BEFORE, Edit, INDICES, Live, Member, OWN, POINTS, STRIDES, Source, To, Walk, target};
 use crate::outputs::shown::{bits, without_previous};
 use crate::{Failure, ensure};
 
@@ -20,21 +15,11 @@ impl Walk<'_> {
     fn anew(&self) -> Result<Vec<Deformed>, Failure> {
         let mut options = self.options.clone();
         options.never_active_lists = true;
-        let mut crowd = self.gpu.crowd_with(&options)?;
-        let uploaded = self.figure.upload(&mut crowd)?;
-        crowd.set_clip_channels(uploaded.skins[1], &self.driven())?;
-        let skins = add_skins(&mut crowd, &self.made, &uploaded)?;
-        crowd.set_clock(self.clock);
-        let mut all = Vec::new();
-        for (_, moves) in &self.rigs {
-            let rig = crowd.add_rig(Arc::clone(&self.figure.rig))?;
-            set_moves(&mut crowd, &self.figure, &uploaded, rig, *moves)?;
-            all.push(rig);
-        }
-        let palettes = self.palettes.iter();
-        let palettes: Vec<_> = palettes
-            .map(|(_, _, palette)| crowd.add_palette(Arc::clone(palette)))
-            .collect();
+        let crowd = self.gpu.crowd_with(&options)?;
+        let mut live = Live::new(crowd, &self.made, &self.palettes, &self.moves)?;
+        let skin = live.uploaded.skins[1];
+        live.crowd.set_clip_channels(skin, &self.driven())?;
+        live.crowd.set_clock(self.clock);
         for member in self.members.iter().filter(|member| !member.hidden) {
             let to = match member.to {
                 To::Own { normals, .. } => To::Own {
@@ -43,10 +28,11 @@ impl Walk<'_> {
                 },
                 To::Host(_) => OWN,
             };
-            let id = crowd.add_instance_to(skins[member.kind], target(to, 0, &[]))?;
-            set_source(&mut crowd, id, &member.source, &palettes, &all)?;
+            let skin = live.skins[member.kind];
+            let id = live.crowd.add_instance_to(skin, target(to, 0, &[]))?;
+            live.set_source(id, &member.source)?;
         }
-        Ok(crowd.run()?)
+        Ok(live.crowd.run()?)
     }
 
     /// Decides who is visible in the frames of a submit, and what the host's buffers hold before.
@@ -90,7 +76,7 @@ impl Walk<'_> {
                 Source::Own(_) => member.id.index(),
                 // None was removed, so its number is its index.
                 Source::Shared(number, _) => *number as u32,
-                Source::Rig(number, _) => self.rigs[*number].0.index(),
+                Source::Rig(number, _) => self.live.rigs[*number].index(),
             }),
             flags: if member.fresh { FRESH } else { 0 },
         };
@@ -111,9 +97,9 @@ impl Walk<'_> {
     /// Encodes a frame, and finds what it has to write.
     pub(super) fn encode(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), Failure> {
         self.clock += 0.0625;
-        self.crowd.set_clock(self.clock);
+        self.live.crowd.set_clock(self.clock);
         let actions = self.schedule();
-        self.crowd.encode(encoder)?;
+        self.live.crowd.encode(encoder)?;
         let mut results = self.anew()?.into_iter();
         for member in &mut self.members {
             if member.hidden {
@@ -173,7 +159,7 @@ impl Walk<'_> {
             |m: &&Member| m.shows.is_some() && (m.is_new || matches!(m.to, To::Own { .. }));
         let known: Vec<&Member> = self.members.iter().filter(is_known).collect();
         let ids: Vec<InstanceId> = known.iter().map(|member| member.id).collect();
-        for (found, member) in self.crowd.read(&ids)?.iter().zip(known) {
+        for (found, member) in self.live.crowd.read(&ids)?.iter().zip(known) {
             let Some(shows) = &member.shows else {
                 continue;
             };
@@ -195,17 +181,17 @@ impl Walk<'_> {
         for _ in 0..3 {
             self.frames(false)?;
         }
-        let bytes = self.crowd.last_upload_bytes();
+        let bytes = self.live.crowd.last_upload_bytes();
         let is_quiet = bytes == size_of::<Clock>() as u64;
         ensure(is_quiet, &format!("{bytes} bytes for nothing"))
     }
 
     fn check_boxes(&self) -> Result<(), Failure> {
-        let Some(boxes) = self.crowd.bounds_on_gpu() else {
+        let Some(boxes) = self.live.crowd.bounds_on_gpu() else {
             return ensure(!self.has_boxes, "no boxes");
         };
         let boxes: Vec<[Vec4; 2]> = self.gpu.read(boxes)?;
-        let mut wanted = vec![None; self.crowd.index_count() as usize];
+        let mut wanted = vec![None; self.live.crowd.index_count() as usize];
         let shown = self.members.iter().filter(|member| !member.hidden);
         for member in shown {
             wanted[member.id.index() as usize] = member.bounds;

@@ -83,7 +83,10 @@ fn opens(folder: PathBuf, browser: &str) -> Result<(), Failed> {
     let above = "#usda 1.0\n(\n    subLayers = [@./hatchling.usda@]\n)\n";
     std::fs::write(made.path().join("above.usda"), above)?;
     let textured = "crates/sinew-cli/tests/bake/textured.usda";
-    std::fs::copy(common::repository().join(textured), made.path().join("textured.usda"))?;
+    std::fs::copy(
+        common::repository().join(textured),
+        made.path().join("textured.usda"),
+    )?;
     let texture = made.path().join("none.png");
     DynamicImage::new_rgb32f(1, 1).save_with_format(texture, ImageFormat::OpenExr)?;
     let frame = "<iframe src='/?file=repository/examples/assets/puppet.glb' width='900' height='600'></iframe>";

@@ -57,7 +57,6 @@ macro_rules! shared_constants {
         macro_rules! constants_wgsl {
             () => {
                 concat!($(
-                    $("//", $doc, "\n",)+
                     "const ", stringify!($name), ": ", stringify!($ty), " = ", stringify!($value), ";\n",
                 )*)
             };

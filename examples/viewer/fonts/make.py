@@ -1,4 +1,5 @@
-"""Makes the fonts of the viewer's page from those of egui: outlines without instructions, which take most of their bytes.
+"""Makes the fonts of the viewer's page from those of egui: outlines without instructions and kerning, which take most of
+their bytes.
 
     python make.py FOLDER    # of epaint_default_fonts/fonts; needs fonttools
 """
@@ -14,6 +15,7 @@ FONTS = [
 ]
 for source, kept, licence, name in FONTS:
     options = subset.Options(hinting=False, notdef_outline=True, name_IDs=[0, 1, 2, 4, 6, 13, 14])
+    options.layout_features = ["ccmp", "locl", "mark", "mkmk"]
     font = subset.load_font(os.path.join(sys.argv[1], source), options)
     subsetter = subset.Subsetter(options)
     subsetter.populate(unicodes=kept or font.getBestCmap())

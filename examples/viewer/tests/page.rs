@@ -17,7 +17,7 @@ use std::path::PathBuf;
 
 use common::tolerance;
 use glam::{DMat4, DVec3};
-use image::{RgbaImage, imageops};
+use image::{DynamicImage, ImageFormat, RgbaImage, imageops};
 use libtest_mimic::{Arguments, Failed, Trial};
 use sinew_viewer::export;
 use sinew_viewer::files::Purpose;
@@ -82,6 +82,13 @@ fn opens(folder: PathBuf, browser: &str) -> Result<(), Failed> {
     std::fs::write(made.path().join("large.gltf"), large.to_string())?;
     let above = "#usda 1.0\n(\n    subLayers = [@./hatchling.usda@]\n)\n";
     std::fs::write(made.path().join("above.usda"), above)?;
+    let textured = "crates/sinew-cli/tests/bake/textured.usda";
+    std::fs::copy(
+        common::repository().join(textured),
+        made.path().join("textured.usda"),
+    )?;
+    let texture = made.path().join("none.png");
+    DynamicImage::new_rgb32f(1, 1).save_with_format(texture, ImageFormat::OpenExr)?;
     let frame = "<iframe src='/?file=repository/examples/assets/puppet.glb' width='900' height='600'></iframe>";
     std::fs::write(made.path().join("frame.html"), frame)?;
     let server = Server::start(vec![

@@ -67,7 +67,10 @@ with_rust cargo build --locked --profile "$profile" --target wasm32-unknown-unkn
     -p sinew-viewer --no-default-features
 "$made/bindgen/debug/bindgen" "$made/rust/wasm32-unknown-unknown/$profile/sinew-viewer.wasm" "$page"
 # The page has fonts in it, so their licences go with it.
-cp examples/viewer/web/index.html examples/assets/hatchling.usda examples/viewer/fonts/*.txt "$page"
+cp examples/viewer/web/index.html examples/viewer/fonts/*.txt "$page"
+# The sample with no more digits than show in a picture; weights sum to 1 as they are.
+perl -pe 'next if /Weights/; $d = /normal/i ? 3 : 4; s/\d+\.\d{4,}/0 + sprintf("%.${d}f", $&)/ge' \
+    examples/assets/hatchling.usda >"$page/hatchling.usda"
 # A host compresses each file by itself.
 bytes() { for file in "$page"/{index.html,viewer.js,viewer_bg.wasm}; do "$@" <"$file"; done | wc -c; }
 echo "$page: $(bytes cat) bytes, $(bytes gzip -9) with gzip, without the sample"

@@ -1,50 +1,113 @@
-//! Puts functions of the same name side by side: they are one generic function for several types, and gzip finds what
-//! they share only within 32 KiB.
+//! Makes a module smaller as gzip sends it: functions that share bytes lie side by side, because gzip finds repetitions
+//! only within 32 KiB, and of equal functions one stays.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
 
-use wasm_encoder::reencode::{Error, Reencode};
-use wasm_encoder::{CodeSection, FunctionSection, Module};
-use wasmparser::{
-    CodeSectionReader, CustomSectionReader, FunctionSectionReader, KnownCustom, Name, Parser,
-    Payload, TypeRef,
-};
+use wasm_encoder::reencode::{Error, Reencode, utils};
+use wasm_encoder::{CodeSection, FunctionSection, MemArg, Module};
+use wasmparser::{CodeSectionReader, FunctionSectionReader, Parser, Payload, TypeRef};
 
 type Result<T> = std::result::Result<T, Error<Infallible>>;
 
+/// Functions share runs of so many bytes.
+const RUN: usize = 6;
+/// A run that is in more functions than this is found near every function.
+const MOST: usize = 200;
+/// The bytes before a function with which it should share runs.
+const WINDOW: usize = 30_000;
+
 /// The functions of a module, without those that are imported and come first.
 #[derive(Default)]
-struct Functions {
+struct Functions<'a> {
     imported: u32,
-    /// Of each function.
     types: Vec<u32>,
-    sizes: Vec<usize>,
-    names: HashMap<u32, String>,
-    /// The functions in their new order.
+    bodies: Vec<&'a [u8]>,
+    /// The functions that stay, in their new order.
     order: Vec<usize>,
-    /// The place of each function in that order.
+    /// The place in that order of each function, or of the one that equals it.
     places: Vec<u32>,
 }
 
-/// The module with its functions in the order of their names and sizes, and without the names.
-pub fn by_names(wasm: &[u8]) -> Result<Vec<u8>> {
+/// The module with its functions in a new order.
+pub fn smaller(wasm: &[u8]) -> Result<Vec<u8>> {
     let mut all = Functions::read(wasm)?;
-    let key = |i: usize| (all.name(i), all.sizes[i]);
-    let mut order: Vec<usize> = (0..all.types.len()).collect();
-    order.sort_by(|a, b| key(*a).cmp(&key(*b)));
-    all.places = vec![0; order.len()];
-    for (place, function) in order.iter().enumerate() {
+    let count = all.types.len();
+    let mut found = HashMap::new();
+    let first: Vec<usize> = (0..count)
+        .map(|i| *found.entry((all.types[i], all.bodies[i])).or_insert(i))
+        .collect();
+    let kept: Vec<usize> = (0..count).filter(|i| first[*i] == *i).collect();
+    let bodies: Vec<&[u8]> = kept.iter().map(|i| all.bodies[*i]).collect();
+    all.order = side_by_side(&bodies).iter().map(|i| kept[*i]).collect();
+    all.places = vec![0; count];
+    for (place, function) in all.order.iter().enumerate() {
         all.places[*function] = place as u32;
     }
-    all.order = order;
+    for i in 0..count {
+        all.places[i] = all.places[first[i]];
+    }
     let mut module = Module::new();
     all.parse_core_module(&mut module, Parser::new(0), wasm)?;
     Ok(module.finish())
 }
 
-impl Functions {
-    fn read(wasm: &[u8]) -> Result<Self> {
+/// The order in which each function shares the most runs with those just before it, for its size.
+fn side_by_side(bodies: &[&[u8]]) -> Vec<usize> {
+    let runs = |i: usize| bodies[i].windows(RUN).map(move |run| (run, i));
+    let mut runs: Vec<(&[u8], usize)> = (0..bodies.len()).flat_map(runs).collect();
+    runs.sort_unstable();
+    runs.dedup();
+    // Of each run the functions that hold it.
+    let holders: Vec<_> = runs
+        .chunk_by(|a, b| a.0 == b.0)
+        .filter(|holders| (2..=MOST).contains(&holders.len()))
+        .collect();
+    let mut held = vec![Vec::new(); bodies.len()];
+    for (run, holders) in holders.iter().enumerate() {
+        for (_, function) in *holders {
+            held[*function].push(run);
+        }
+    }
+    let mut weights: Vec<f32> = bodies.iter().map(|b| (b.len() as f32).powf(-0.7)).collect();
+    // Of each function how many of its runs are in the window; of each run how often it is there.
+    let mut shared = vec![0.0; bodies.len()];
+    let mut near = vec![0; holders.len()];
+    let mut order = Vec::new();
+    let mut window = 0..0;
+    let mut bytes = 0;
+    while order.len() < bodies.len() {
+        let value = |i: &usize| shared[*i] * weights[*i];
+        let best = (0..bodies.len()).max_by(|a, b| value(a).total_cmp(&value(b)));
+        let best = best.expect("a function that has no place");
+        // A function that has a place is worth less than any other.
+        weights[best] = -1.0;
+        order.push(best);
+        for run in &held[best] {
+            near[*run] += 1;
+            if near[*run] == 1 {
+                holders[*run].iter().for_each(|(_, i)| shared[*i] += 1.0);
+            }
+        }
+        window.end += 1;
+        bytes += bodies[best].len();
+        while bytes > WINDOW && window.len() > 1 {
+            let last = order[window.start];
+            for run in &held[last] {
+                near[*run] -= 1;
+                if near[*run] == 0 {
+                    holders[*run].iter().for_each(|(_, i)| shared[*i] -= 1.0);
+                }
+            }
+            window.start += 1;
+            bytes -= bodies[last].len();
+        }
+    }
+    order
+}
+
+impl<'a> Functions<'a> {
+    fn read(wasm: &'a [u8]) -> Result<Self> {
         let mut all = Self::default();
         for payload in Parser::new(0).parse_all(wasm) {
             match payload? {
@@ -56,39 +119,26 @@ impl Functions {
                 Payload::FunctionSection(section) => {
                     all.types = section.into_iter().collect::<std::result::Result<_, _>>()?;
                 }
-                Payload::CodeSectionEntry(body) => all.sizes.push(body.range().len()),
-                Payload::CustomSection(section) => {
-                    if let KnownCustom::Name(names) = section.as_known() {
-                        for part in names {
-                            if let Name::Function(names) = part? {
-                                for name in names {
-                                    let name = name?;
-                                    all.names.insert(name.index, name.name.to_owned());
-                                }
-                            }
-                        }
-                    }
-                }
+                Payload::CodeSectionEntry(body) => all.bodies.push(&wasm[body.range()]),
                 _ => {}
             }
         }
         Ok(all)
     }
-
-    /// The name of a function, without the hash that tells those of one name apart.
-    fn name(&self, function: usize) -> &str {
-        let name = self.names.get(&(self.imported + function as u32));
-        let name = name.map_or("", String::as_str);
-        name.rsplit_once("::h").map_or(name, |(name, _)| name)
-    }
 }
 
-impl Reencode for Functions {
+impl Reencode for Functions<'_> {
     type Error = Infallible;
 
     fn function_index(&mut self, index: u32) -> Result<u32> {
         let own = index.checked_sub(self.imported);
         Ok(own.map_or(index, |i| self.imported + self.places[i as usize]))
+    }
+
+    /// The alignment is a hint that browsers do not use.
+    fn mem_arg(&mut self, arg: wasmparser::MemArg) -> Result<MemArg> {
+        let arg = utils::mem_arg(self, arg)?;
+        Ok(MemArg { align: 0, ..arg })
     }
 
     fn parse_function_section(
@@ -113,16 +163,5 @@ impl Reencode for Functions {
             self.parse_function_body(code, bodies[function].clone())?;
         }
         Ok(())
-    }
-
-    fn parse_custom_section(
-        &mut self,
-        module: &mut Module,
-        section: CustomSectionReader<'_>,
-    ) -> Result<()> {
-        match section.as_known() {
-            KnownCustom::Name(_) => Ok(()),
-            _ => wasm_encoder::reencode::utils::parse_custom_section(self, module, section),
-        }
     }
 }

@@ -18,12 +18,16 @@ use crate::posing::rigs;
 use crate::rng::Rng;
 use crate::{Check, Failure, Subject, tolerance};
 
-pub fn checks() -> [Check; 3] {
+pub fn checks() -> [Check; 4] {
     [
         ("mirror::keeps_the_bound", Run::Cpu(Box::new(keeps_bounds))),
         (
             "gpu::equals_mirror",
             Run::AdapterLimits(Box::new(gpu_equals_mirror)),
+        ),
+        (
+            "gpu::keeps_the_bound",
+            Run::AdapterLimits(Box::new(gpu_keeps_bound)),
         ),
         (
             "negative::a_wrong_key_is_seen",
@@ -301,6 +305,16 @@ fn negative() -> Result<(), Failure> {
         Ok(()) => Err("passed".into()),
         Err(_) => Ok(()),
     }
+}
+
+fn gpu_keeps_bound(gpu: &Gpu) -> Result<(), Failure> {
+    let (sources, clips) = packed()?;
+    let clips: Vec<&PackedClip> = clips.iter().collect();
+    for (which, source) in sources.iter().enumerate() {
+        let times = times(clips[which]);
+        keeps_bound(source, &times, &on_gpu(gpu, &clips, which, &times)?)?;
+    }
+    Ok(())
 }
 
 fn gpu_equals_mirror(gpu: &Gpu) -> Result<(), Failure> {

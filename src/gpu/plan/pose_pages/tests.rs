@@ -295,7 +295,7 @@ fn a_shared_palette_of_another_size_gets_another_place() {
     poses.update_palette(id, &large);
     assert_eq!(changes(&poses), []);
     assert!(!poses.update(all[0], &shown(&large)));
-    [0, 1].map(|index| poses.remove(index));
+    (0..2).for_each(|index| poses.remove(index));
     for instance in &all[..2] {
         assert!(poses.add(&new(*instance, &shown(&large), Source::Palette(id))));
     }

@@ -3,6 +3,7 @@
 use crate::{Failure, ensure};
 use sinew::gpu::{Crowd, InstancePose};
 use sinew::kernel::PackedPose;
+use sinew::skel::Pose;
 
 use crate::cases::Spec;
 use crate::check::Checks;
@@ -110,10 +111,24 @@ fn shared(gpu: &Gpu) -> Result<(), Failure> {
         posed(&mut crowd, skin, refer)?;
     }
     uploaded(&mut crowd)?;
-    let bytes = made.packed.palette_entry_count() as u64 * 2 * 48;
+    // Nothing scales in these two, so that an entry is one matrix.
+    let bytes = made.packed.palette_entry_count() as u64 * 48;
     for (what, seed, expected) in [("the same palette", 0, 0), ("another palette", 6, bytes)] {
         crowd.set_palette(palette, &of(seed))?;
         expect(what, uploaded(&mut crowd)?, expected)?;
+    }
+    for seed in [7, 9, 8] {
+        crowd.set_palette(palette, &of(seed))?;
+        let Pose {
+            out_from_skel,
+            channel_weights,
+            ..
+        } = made.unpacked(0);
+        let palette = Some(of(seed));
+        let want = PackedPose::with_palette(&made.packed, palette, out_from_skel, channel_weights)?;
+        for got in crowd.run()? {
+            agrees(&got, &made.on_cpu(&want))?;
+        }
     }
     let all = crowd.instances();
     let other = self::made(&Spec::default().joints(7));

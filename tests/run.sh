@@ -19,7 +19,7 @@
 # SINEW_MESA=FILE       a program that runs another one on a newer Mesa, whose software driver has ray queries; without it this
 #                       script makes one of Debian's packages, and where it cannot, its tests show as ignored
 # SINEW_PAGE=FOLDER     the viewer's page (examples/viewer/web/build.sh makes one), which is opened in Chromium; `build` makes
-#                       one in 16 minutes of CPU time; without it its test shows as ignored
+#                       one in 7 to 16 minutes of CPU time; without it its test shows as ignored
 # SINEW_NO_DISPLAY=1    leave out the viewer's window, which is opened in Xvfb (its tests show as ignored)
 # SINEW_SEEDS=7..90     run these seeds of the differential test
 # MESA_SHADER_CACHE_DIR=FOLDER  where Mesa keeps compiled shaders; without it target/mesa

@@ -274,7 +274,7 @@ pub static TWENTY: LazyLock<Vec<Made>> = LazyLock::new(|| {
             .points(20 + 3 * i)
             .joints(3 + i % 4)
             .shapes([0, 3, 0, 0][i % 4])
-            .normals(i % 5 != 0)
+            .normals(!i.is_multiple_of(5))
             .face_varying(i % 7 == 3)
             .influences(match i % 6 {
                 0 => Influences::Vertex(1),

@@ -172,8 +172,12 @@ impl Check {
             let text = text.or(panic.downcast_ref::<&str>().copied());
             Err(format!("panicked: {}", text.unwrap_or("without a word")).into())
         });
+        let beyond = worst.filter(|worst| worst.share() > 1.0);
+        let beyond = beyond.map(|Measured { error, allowed }| {
+            format!("passed with an error of {error}, where {allowed} is allowed").into()
+        });
         Outcome {
-            failure: result.err(),
+            failure: result.err().or(beyond),
             worst,
             took: start.elapsed(),
         }

@@ -97,6 +97,10 @@ if [ "${SINEW_PAGE:-}" = build ]; then
         echo "installing a browser (chromium)" >&2
         { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; } || true
     fi
+    if command -v rustup >/dev/null && ! rustup target list --installed | grep -q wasm32-unknown-unknown; then
+        echo "installing Rust for wasm32 (wasm32-unknown-unknown)" >&2
+        rustup target add wasm32-unknown-unknown >/dev/null 2>&1 || true
+    fi
     page="$target/page"
     if ! have_browser >/dev/null; then
         echo "without Chromium the viewer's page is not tested (its test shows as ignored)" >&2

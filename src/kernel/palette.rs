@@ -230,8 +230,8 @@ pub(super) enum OwnIndices {
     Some(Vec<u32>),
 }
 
-/// Whether geomBindTransform and all joints only turn, mirror and move. A matrix of f32 rotations, and
-/// of a chain of them, is off by some roundings; normals turn by no more than it is.
+/// Whether geomBindTransform and all joints only turn, mirror and move. Matrices that were made of
+/// rotations in f32 differ from exact ones by a few roundings, so [`RIGID`] allows for these.
 fn are_rigid(skinning: &[DMat4], geom_bind: DMat4) -> bool {
     let is_rigid = |m: &DMat4| {
         let DMat3 {

@@ -278,7 +278,7 @@ fn unrolled<const K: usize, const W: usize>(
 }
 
 /// The loop of points and normals for `K` influences in records of `W` words, which are read once.
-/// `ALIKE`: matrices of points are those of normals, and so are their sums.
+/// With `ALIKE`, the matrices of normals are those of points, so that one sum serves both.
 fn unrolled_both<const K: usize, const W: usize, const ALIKE: bool>(
     records: &[u32],
     order: impl Order,

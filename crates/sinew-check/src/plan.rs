@@ -2,6 +2,7 @@
 //! then its rows. Each finding is fixed, or left with a reason, by itself.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::Finding;
 use super::animations::UNIT;
@@ -97,7 +98,7 @@ impl Draft<'_> {
                 "SkelBindingAPI applied".to_owned()
             }
             "inbetween-skipped" | "inbetween-offsets" => {
-                self.prim.attributes.remove(property);
+                Arc::make_mut(&mut self.prim.attributes).remove(property);
                 "removed".to_owned()
             }
             "attribute-type" | "point-indices-uint" => self.retype(property)?,
@@ -151,7 +152,7 @@ impl Draft<'_> {
     /// An attribute whose values are about to change.
     fn change(&mut self, name: &str) -> &mut AuthoredAttribute {
         self.changed.insert(name.to_owned());
-        let attribute = self.prim.attributes.get_mut(name);
+        let attribute = Arc::make_mut(&mut self.prim.attributes).get_mut(name);
         attribute.expect("an attribute that was found before")
     }
 
@@ -209,7 +210,9 @@ impl Draft<'_> {
             }
         }
         values_of(&self.prim, name)?;
-        let attribute = self.prim.attributes.get_mut(name).expect("found above");
+        let attribute = Arc::make_mut(&mut self.prim.attributes)
+            .get_mut(name)
+            .expect("found above");
         if interpolation {
             attribute.interpolation = Some(layout.interpolation.to_owned());
             return Ok(format!("interpolation = {}", layout.interpolation));

@@ -191,7 +191,7 @@ pub(super) fn expected_type(prim: &AuthoredPrim, name: &str) -> Option<&'static 
 }
 
 fn types(prim: &AuthoredPrim, findings: &mut Findings) {
-    for (name, attribute) in &prim.attributes {
+    for (name, attribute) in prim.attributes.iter() {
         let Some(expected) = expected_type(prim, name) else {
             continue;
         };

@@ -63,7 +63,7 @@ fn normalised_rows() -> Outcome {
     for (a, b) in a.prims.iter().zip(&b.prims) {
         assert_eq!((&a.path, &a.type_name), (&b.path, &b.type_name));
         assert_eq!(a.relationships, b.relationships);
-        for (name, attribute) in &a.attributes {
+        for (name, attribute) in a.attributes.iter() {
             let other = &b.attributes[name];
             assert_eq!(attribute.interpolation, other.interpolation);
             assert_eq!(attribute.element_size, other.element_size);

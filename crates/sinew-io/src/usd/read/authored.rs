@@ -3,11 +3,12 @@
 //! A [`Scene`](sinew::scene::Scene) holds what skinning uses; a check also wants what is overlooked,
 //! and where it is authored.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use glam::{DMat4, Quat, Vec3};
-use sinew_layer::Value;
 use sinew_layer::layer::field;
+use sinew_layer::{Path, Value};
 use sinew_stage::{Attribute, Predicate, Prim, Source};
 
 use super::skeletons::weight_metadata;
@@ -116,10 +117,10 @@ pub struct AuthoredPrim {
     pub is_instance: bool,
     /// Whether it is below a native instance, where nothing can be overridden.
     pub in_instance: bool,
-    /// Attributes that UsdSkel reads, by name.
-    pub attributes: BTreeMap<String, AuthoredAttribute>,
+    /// Attributes that UsdSkel reads, by name. Instances of a prototype share them.
+    pub attributes: Arc<BTreeMap<String, AuthoredAttribute>>,
     /// Those whose value is `None`.
-    pub blocked: BTreeSet<String>,
+    pub blocked: Arc<BTreeSet<String>>,
     /// skel: relationships with an opinion, and their forwarded targets.
     pub relationships: BTreeMap<String, Vec<String>>,
 }
@@ -180,6 +181,7 @@ impl UsdFile {
     fn read_authored(&self) -> Result<AuthoredStage, sinew_stage::Error> {
         let stage = &self.stage;
         let mut prims: Vec<AuthoredPrim> = Vec::new();
+        let mut shared = HashMap::new();
         // Prims come depth first, so the ancestors of the next one are on this stack.
         let mut above: Vec<(Prim<'_>, usize)> = Vec::new();
         for prim in stage.traverse(Predicate::DEFAULT_PROXIES) {
@@ -191,7 +193,7 @@ impl UsdFile {
             let in_instance =
                 parent.is_some_and(|p: usize| prims[p].is_instance || prims[p].in_instance);
             above.push((prim, prims.len()));
-            prims.push(read_prim(&prim, parent, in_instance)?);
+            prims.push(read_prim(&prim, parent, in_instance, &mut shared)?);
         }
         let time = |key: &str| -> Result<Option<f64>, sinew_stage::Error> {
             Ok(match stage.metadata(key)? {
@@ -209,13 +211,46 @@ impl UsdFile {
     }
 }
 
+const RELATIONSHIPS: [&str; 3] = [
+    "skel:skeleton",
+    "skel:animationSource",
+    "skel:blendShapeTargets",
+];
+
+/// The attributes of a prim, and those that are blocked.
+type Attributes = (
+    Arc<BTreeMap<String, AuthoredAttribute>>,
+    Arc<BTreeSet<String>>,
+);
+
+/// Reads a prim. `shared` has the attributes of the prims of prototypes that were read.
 fn read_prim(
     prim: &Prim<'_>,
     parent: Option<usize>,
     in_instance: bool,
+    shared: &mut HashMap<Path, Attributes>,
 ) -> Result<AuthoredPrim, sinew_stage::Error> {
     let kind = prim_kind(prim);
-    let mut out = AuthoredPrim {
+    let original = prim.prim_in_prototype().map(Prim::path);
+    let known = original.as_ref().and_then(|path| shared.get(path)).cloned();
+    let (attributes, blocked) = match known {
+        Some(known) => known,
+        None => {
+            let read = read_attributes(prim, kind)?;
+            shared.extend(original.map(|path| (path, read.clone())));
+            read
+        }
+    };
+    let mut relationships = BTreeMap::new();
+    for name in RELATIONSHIPS {
+        let relationship = prim.relationship(name);
+        if relationship.has_authored_targets() {
+            let targets = relationship.forwarded_targets();
+            let targets = targets.iter().map(|t| t.as_str().to_owned()).collect();
+            relationships.insert(name.to_owned(), targets);
+        }
+    }
+    Ok(AuthoredPrim {
         path: prim.path().as_str().to_owned(),
         parent,
         kind,
@@ -223,38 +258,31 @@ fn read_prim(
         has_api: prim.has_api("SkelBindingAPI"),
         is_instance: prim.is_instance(),
         in_instance,
-        attributes: BTreeMap::new(),
-        blocked: BTreeSet::new(),
-        relationships: BTreeMap::new(),
-    };
+        attributes,
+        blocked,
+        relationships,
+    })
+}
+
+fn read_attributes(prim: &Prim<'_>, kind: PrimKind) -> Result<Attributes, sinew_stage::Error> {
     let names = prim.authored_property_names();
     let skins = names
         .iter()
         .any(|n| n.as_str().starts_with("primvars:skel:") || n.as_str().starts_with("skel:"));
-    for name in &names {
-        let name = name.as_str();
-        match name {
-            "skel:skeleton" | "skel:animationSource" | "skel:blendShapeTargets" => {
-                let relationship = prim.relationship(name);
-                if relationship.has_authored_targets() {
-                    let targets = relationship.forwarded_targets();
-                    let targets = targets.iter().map(|t| t.as_str().to_owned()).collect();
-                    out.relationships.insert(name.to_owned(), targets);
-                }
-            }
-            _ if is_wanted(name, kind, &out.type_name, skins) => {
-                let attribute = prim.attribute(name);
-                let read = read_attribute(&attribute)?;
-                if read.first().is_some() || read.clips {
-                    out.attributes.insert(name.to_owned(), read);
-                } else if is_blocked(&attribute) {
-                    out.blocked.insert(name.to_owned());
-                }
-            }
-            _ => {}
+    let (mut attributes, mut blocked) = (BTreeMap::new(), BTreeSet::new());
+    for name in names.iter().map(|name| name.as_str()) {
+        if RELATIONSHIPS.contains(&name) || !is_wanted(name, kind, prim.type_name(), skins) {
+            continue;
+        }
+        let attribute = prim.attribute(name);
+        let read = read_attribute(&attribute)?;
+        if read.first().is_some() || read.clips {
+            attributes.insert(name.to_owned(), read);
+        } else if is_blocked(&attribute) {
+            blocked.insert(name.to_owned());
         }
     }
-    Ok(out)
+    Ok((Arc::new(attributes), Arc::new(blocked)))
 }
 
 /// Large arrays are read only where UsdSkel looks at them.
@@ -341,5 +369,44 @@ fn convert(value: Value) -> AuthoredValue {
         Value::TokenArray(_) => or_other(FromUsd::from_usd(value).map(A::Tokens)),
         Value::Token(t) => A::Tokens(vec![t.into()]),
         _ => A::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Files, OpenOptions};
+
+    #[test]
+    fn instances_share_what_is_read() {
+        let text = r#"#usda 1.0
+def "Character"
+{
+    def Mesh "Mesh" (prepend apiSchemas = ["SkelBindingAPI"])
+    {
+        int[] primvars:skel:jointIndices = [0, 1]
+        rel skel:skeleton = </Character/Rig>
+        float[] primvars:skel:jointWeights = None
+    }
+    def Skeleton "Rig" {}
+}
+def "A" (instanceable = true; prepend references = </Character>) {}
+def "B" (instanceable = true; prepend references = </Character>) {}
+"#;
+        let options = OpenOptions {
+            files: Files::in_memory([("root.usda", text.as_bytes().to_vec())]),
+            ..OpenOptions::default()
+        };
+        let file = UsdFile::open_with("root.usda", &options).unwrap();
+        let stage = file.authored().unwrap();
+        let [a, b] = ["/A/Mesh", "/B/Mesh"].map(|path| stage.prim(path).unwrap());
+        assert!(Arc::ptr_eq(&a.attributes, &b.attributes));
+        assert!(a.attributes.contains_key("primvars:skel:jointIndices"));
+        assert!(a.blocked.contains("primvars:skel:jointWeights"));
+        // Each is bound to the skeleton that is its own.
+        assert_eq!(a.relationships["skel:skeleton"], ["/A/Rig"]);
+        assert_eq!(b.relationships["skel:skeleton"], ["/B/Rig"]);
+        let original = stage.prim("/Character/Mesh").unwrap();
+        assert_eq!(*original.blocked, *a.blocked);
     }
 }

@@ -181,8 +181,10 @@ impl Shape {
         }
     }
 
-    fn is_small(&self) -> bool {
-        self.count <= MAX_SHARED_RESULTS
+    /// Whether it shares workgroups with other items. With dual quaternions the kernel that can do so needs 80 vector
+    /// registers on AMD GPUs, all other variants at most 64.
+    fn shares_workgroups(&self, dual: bool) -> bool {
+        self.count <= MAX_SHARED_RESULTS && !dual
     }
 
     /// The pipeline for an item that writes the kinds in `with` to these output bindings.
@@ -193,7 +195,7 @@ impl Shape {
             | bit_if(self.has_sources || !self.has_points, WITH_SOURCES)
             | bit_if(with[TANGENTS] && self.has_tangents, WITH_TANGENTS)
             | bit_if(with[PREVIOUS], WITH_PREVIOUS)
-            | bit_if(self.is_small(), SHARED_WORKGROUPS);
+            | bit_if(self.shares_workgroups(dual), SHARED_WORKGROUPS);
         // Bindings of kinds that are not written do not make another variant.
         let number = |kind: usize, bit: usize| if bits & bit > 0 { bindings[kind] } else { 0 };
         let numbers = [
@@ -327,13 +329,14 @@ impl SkinPass {
         }
         let item = slice_item(shown, pose, slice, out);
         let shape = Shape::of(slice);
+        let dual = pose.motions != NONE;
         let bindings = scene.stores.outputs.bindings(out.set);
         let key = GroupKey {
             skin_page: slice.page,
             pose_page: shown.place.page,
             out_set: out.set,
-            variant: shape.variant(&with, pose.motions != NONE, bindings),
-            shares_workgroups: shape.is_small(),
+            variant: shape.variant(&with, dual, bindings),
+            shares_workgroups: shape.shares_workgroups(dual),
             ..GroupKey::default()
         };
         let make = |first_workgroup| SkinItem {

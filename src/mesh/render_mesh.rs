@@ -248,7 +248,10 @@ struct Builder<'a> {
     topology: &'a MeshTopology,
     inputs: &'a RenderInputs<'a>,
     mesh: RenderMesh,
-    vertices: HashMap<(u32, Look), u32>,
+    /// The first vertex of each point that has one, and its look. Most corners look like it.
+    first: Vec<Option<(u32, Look)>>,
+    /// The other vertices.
+    others: HashMap<(u32, Look), u32>,
     /// The points of the edges found so far, the lower first.
     sides: HashSet<[u32; 2]>,
     /// Whether values can differ between the corners of a point.
@@ -273,7 +276,8 @@ impl<'a> Builder<'a> {
             topology,
             inputs,
             mesh: RenderMesh::default(),
-            vertices: HashMap::with_capacity(inputs.points.len().min(topology.corner_count())),
+            first: vec![None; inputs.points.len()],
+            others: HashMap::new(),
             sides: HashSet::new(),
             splits: interpolations.into_iter().flatten().any(splits),
         }
@@ -287,7 +291,10 @@ impl<'a> Builder<'a> {
             false => Look::default(),
         };
         let next = self.mesh.points.len() as u32;
-        let vertex = *self.vertices.entry((point, look)).or_insert(next);
+        let vertex = match self.first[point as usize].get_or_insert((next, look)) {
+            (vertex, first) if !self.splits || *first == look => *vertex,
+            _ => *self.others.entry((point, look)).or_insert(next),
+        };
         if vertex == next {
             self.mesh.points.push(point);
             self.mesh.corners.push(corner as u32);

@@ -43,10 +43,10 @@ fn doubled_area(a: DVec2, b: DVec2, c: DVec2) -> f64 {
 /// area.
 fn outline(points: &[Vec3]) -> Option<Vec<DVec2>> {
     let first = points[0].as_dvec3();
-    let from_first: Vec<DVec3> = points.iter().map(|p| p.as_dvec3() - first).collect();
-    let size = from_first.iter().fold(0.0f64, |s, p| s.max(p.length()));
+    let from_first = points.iter().map(|p| p.as_dvec3() - first);
+    let size = from_first.clone().fold(0.0f64, |s, p| s.max(p.length()));
     // Newell's normal. The points are scaled first, because products of tiny numbers underflow.
-    let scaled: Vec<DVec3> = from_first.iter().map(|p| *p / size).collect();
+    let scaled: Vec<DVec3> = from_first.map(|p| p / size).collect();
     let next = scaled.iter().cycle().skip(1);
     let normal = scaled
         .iter()

@@ -1,5 +1,7 @@
 //! Rigs, for retargeting, from the skeletons of a scene.
 
+use std::collections::HashSet;
+
 use glam::{DMat4, DVec3};
 
 use super::usd::UsdFile;
@@ -13,13 +15,9 @@ use sinew_animate::retarget::{Humanoid, Rig, RigPlacement};
 /// Lists the skeletons of a scene, bound or not. A skeleton that several instances use is listed once.
 #[must_use]
 pub fn skeletons(scene: &Scene) -> Vec<&PlacedSkeleton> {
-    let mut out: Vec<&PlacedSkeleton> = Vec::new();
-    for placed in scene.instances.iter().chain(&scene.unbound_skeletons) {
-        if !out.iter().any(|p| p.path == placed.path) {
-            out.push(placed);
-        }
-    }
-    out
+    let mut listed = HashSet::new();
+    let all = scene.instances.iter().chain(&scene.unbound_skeletons);
+    all.filter(|placed| listed.insert(&placed.path)).collect()
 }
 
 /// Returns where a skeleton stands in its scene at a time, with the scene's up axis and unit.

@@ -77,9 +77,11 @@ pub struct Growth<'a> {
 const MEASURABLE: Duration = Duration::from_millis(24);
 
 /// Other processes only add to what a run costs (they empty its caches, or share its core), and do so for seconds: this many
-/// times are both measured, while the cheapest runs are too much. A run with some things is done four times in a row, so
-/// that it takes as long as one with four times as many, and is disturbed as often.
+/// times are both measured, while the cheapest runs are too much.
 const MEASUREMENTS: usize = 32;
+
+/// A run with some things is done four times in a row: so it takes as long as one with four times as many, and is disturbed
+/// as often.
 const IN_A_ROW: u32 = 4;
 
 /// What the cheapest run costs.
@@ -95,7 +97,7 @@ impl Cost {
         memory: usize::MAX,
     };
 
-    /// Of the cheapest of runs that are done `times` in a row.
+    /// What one run costs: of several measurements of `times` runs in a row, the cheapest counts.
     fn measure(times: u32, exercise: impl Fn() -> Result<(), String>) -> Result<Self, String> {
         let (mut least, mut spent) = (Self::ANY, Duration::ZERO);
         while spent < MEASURABLE {

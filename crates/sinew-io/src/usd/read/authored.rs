@@ -211,6 +211,7 @@ impl UsdFile {
     }
 }
 
+/// The relationships of UsdSkel.
 const RELATIONSHIPS: [&str; 3] = [
     "skel:skeleton",
     "skel:animationSource",
@@ -223,7 +224,8 @@ type Attributes = (
     Arc<BTreeSet<String>>,
 );
 
-/// Reads a prim. `shared` has the attributes of the prims of prototypes that were read.
+/// Reads a prim. `shared` holds what earlier instances of the same prototype have read of their attributes, by the path in
+/// the prototype.
 fn read_prim(
     prim: &Prim<'_>,
     parent: Option<usize>,

@@ -13,12 +13,15 @@ import time
 from pxr import Gf, Usd, UsdGeom, UsdSkel, Vt
 
 FILE, LOAD, RUNS, FEWEST, SECONDS = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), float(sys.argv[5])
-SHORT = 0.2  # as measure.rs has it
+SHORT, WARM = 0.2, 0.3  # as measure.rs has them
 VERSION = "usd-core " + ".".join(str(v) for v in Usd.GetVersion()[1:])
 
 
 def measure(case, points, threads, run):
+    cold = time.perf_counter()
     run()
+    while time.perf_counter() - cold < WARM:
+        run()
     times, start = [], time.perf_counter()
     while True:
         spent = time.perf_counter() - start

@@ -1,5 +1,6 @@
 //! Divides the chunks of one mesh among threads.
 
+use std::sync::mpsc::channel;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -12,42 +13,58 @@ const WAKING: Duration = Duration::from_micros(100);
 
 /// Runs `work` with each item, on several threads if that is faster.
 ///
-/// On a thread of rayon's pool the items are one parallel iterator among others. Any other thread
-/// works too and does not only wait. By the time of the first item it judges whether the others take
-/// longer than it takes to wake threads; a few thousand points do not.
+/// On a thread of rayon's pool the items are one parallel iterator among others. For other threads
+/// see [`each_then`].
 pub(super) fn each<T: Send>(
-    mut items: impl ExactSizeIterator<Item = T> + Send,
+    items: impl ExactSizeIterator<Item = T> + Send,
     work: impl Fn(T) + Sync,
 ) {
-    if items.len() <= 1 {
-        return items.for_each(work);
-    }
-    if rayon::current_thread_index().is_some() {
+    if items.len() > 1 && rayon::current_thread_index().is_some() {
         let items: Vec<T> = items.collect();
         return items.into_par_iter().for_each(&work);
     }
+    each_then(items, work, |()| ());
+}
+
+/// Runs `work` with each item, on several threads if that is faster, and `done` with each result, in
+/// any order, on the calling thread alone.
+///
+/// The calling thread works too and does not only wait. By the time of the first item it judges
+/// whether the others take longer than it takes to wake threads; a few thousand points do not.
+pub(super) fn each_then<T: Send, R: Send>(
+    mut items: impl ExactSizeIterator<Item = T> + Send,
+    work: impl Fn(T) -> R + Sync,
+    mut done: impl FnMut(R),
+) {
     let helpers = rayon::current_num_threads().min(items.len());
     if helpers <= 1 {
-        return items.for_each(work);
+        return items.map(work).for_each(done);
     }
     let began = Instant::now();
-    items.by_ref().take(1).for_each(&work);
+    items.by_ref().take(1).map(&work).for_each(&mut done);
     if !is_long(began.elapsed(), items.len()) {
-        return items.for_each(work);
+        return items.map(work).for_each(done);
     }
     let items = Mutex::new(items);
     let take = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
-    let work = || {
-        while let Some(item) = take() {
-            work(item);
-        }
-    };
+    let (results, received) = channel();
     rayon::in_place_scope(|scope| {
+        let (take, work) = (&take, &work);
         for _ in 1..helpers {
-            scope.spawn(|_| work());
+            let results = results.clone();
+            scope.spawn(move |_| {
+                while let Some(item) = take() {
+                    // The other end outlives the scope.
+                    let _ = results.send(work(item));
+                }
+            });
         }
-        work();
+        while let Some(item) = take() {
+            done(work(item));
+            received.try_iter().for_each(&mut done);
+        }
     });
+    received.try_iter().for_each(done);
 }
 
 /// Whether as many items as are left take longer than to wake threads, if one takes this time.
@@ -68,9 +85,21 @@ mod tests {
             let visit = |i: usize| {
                 visits[i].fetch_add(1, Ordering::Relaxed);
             };
-            each(0..count, visit);
-            rayon::scope(|_| each(0..count, visit));
-            assert!(visits.iter().all(|v| v.load(Ordering::Relaxed) == 2));
+            let slow = |i| {
+                std::thread::sleep(Duration::from_micros(1));
+                visit(i);
+                i
+            };
+            let check = || {
+                let mut results = Vec::new();
+                each(0..count, visit);
+                each_then(0..count, slow, |i| results.push(i));
+                results.sort_unstable();
+                assert_eq!(results, (0..count).collect::<Vec<_>>());
+            };
+            check();
+            rayon::scope(|_| check());
+            assert!(visits.iter().all(|v| v.load(Ordering::Relaxed) == 4));
         }
     }
 

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::gpu::device::error::{GpuError, alive, guarded, lost};
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::device::waiting::Mailbox;
+use crate::kernel::BlendIndex;
 
 /// Staging buffers for uploads. They are reused once the GPU has read them.
 #[derive(Debug, Default)]
@@ -43,12 +44,42 @@ impl Drop for Awaited {
 /// Largest number of free buffers that are kept.
 const MOST_FREE: usize = 8;
 
-/// One copy of bytes to a range of another buffer, through a staging buffer.
+/// One copy to a range of another buffer, through a staging buffer.
 #[derive(Clone, Copy)]
 pub struct Upload<'a> {
     pub to: &'a wgpu::Buffer,
     pub offset: u64,
-    pub bytes: &'a [u8],
+    pub content: Content<'a>,
+}
+
+/// What is copied.
+#[derive(Clone, Copy)]
+pub enum Content<'a> {
+    Bytes(&'a [u8]),
+    /// The list of some sub-shapes, built in the staging buffer: it is too large to be copied twice.
+    List(&'a BlendIndex, &'a [u32]),
+}
+
+impl Content<'_> {
+    fn len(self) -> usize {
+        match self {
+            Self::Bytes(bytes) => bytes.len(),
+            Self::List(index, sub_shapes) => index.list_words(sub_shapes) * 4,
+        }
+    }
+
+    fn write(self, mut to: wgpu::WriteOnly<'_, [u8]>) {
+        match self {
+            Self::Bytes(bytes) => to.copy_from_slice(bytes),
+            Self::List(index, sub_shapes) => {
+                index.list(sub_shapes, |at, words| {
+                    let bytes = bytemuck::cast_slice(words);
+                    to.slice(at * 4..at * 4 + bytes.len())
+                        .copy_from_slice(bytes);
+                });
+            }
+        }
+    }
 }
 
 impl Staging {
@@ -67,13 +98,13 @@ impl Staging {
         uploads: impl Iterator<Item = Upload<'a>> + Clone,
     ) -> Result<u64, GpuError> {
         self.free.extend(std::iter::from_fn(|| self.back.take()));
-        let mut uploads = uploads.filter(|upload| !upload.bytes.is_empty());
+        let mut uploads = uploads.filter(|upload| upload.content.len() > 0);
         let mut recorded = 0;
         loop {
             // As many uploads as one buffer holds. A single upload always fits.
             let (mut count, mut total) = (0, 0);
             for upload in uploads.clone() {
-                let with = total + upload.bytes.len() as u64;
+                let with = total + upload.content.len() as u64;
                 if count > 0 && with > skinner.limits.buffer_bytes {
                     break;
                 }
@@ -127,16 +158,11 @@ impl Staging {
             .map_err(|error| lost(device, format!("staging: {error}")))?;
         let mut at = 0usize;
         for upload in uploads {
-            view.slice(at..at + upload.bytes.len())
-                .copy_from_slice(upload.bytes);
-            encoder.copy_buffer_to_buffer(
-                &staging,
-                at as u64,
-                upload.to,
-                upload.offset,
-                upload.bytes.len() as u64,
-            );
-            at += upload.bytes.len();
+            let end = at + upload.content.len();
+            upload.content.write(view.slice(at..end));
+            let bytes = (end - at) as u64;
+            encoder.copy_buffer_to_buffer(&staging, at as u64, upload.to, upload.offset, bytes);
+            at = end;
         }
         drop(view);
         staging.unmap();

@@ -6,7 +6,7 @@ use crate::gpu::device::skinner::Skinner;
 use crate::gpu::device::timing::Timing;
 use crate::gpu::memory::dirty_ranges::Mirrored;
 use crate::gpu::memory::growable_buffer::GrowableBuffer;
-use crate::gpu::memory::upload::Upload;
+use crate::gpu::memory::upload::{Content, Upload};
 use crate::gpu::plan::frame::{Scene, place_poses, pose_of};
 use crate::gpu::plan::pose_pages::{GAP, PosePages};
 use crate::gpu::plan::tables::{Layout, PlacedDispatch, part};
@@ -243,14 +243,14 @@ impl PlannedFrame {
         let to_tables = to_tables.map(move |(offset, bytes)| Upload {
             to: tables,
             offset,
-            bytes,
+            content: Content::Bytes(bytes),
         });
         let to_pages = self.poses.pages.iter().enumerate();
         to_tables.chain(to_pages.flat_map(move |(number, page)| {
             page.changes().map(move |(kind, offset, bytes)| Upload {
                 to: stores.pose_buffers.buffer(number, kind),
                 offset,
-                bytes,
+                content: Content::Bytes(bytes),
             })
         }))
     }

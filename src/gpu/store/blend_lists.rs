@@ -8,14 +8,15 @@
 //! would not pay or has no room.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use super::instances::{InstanceId, InstanceStore};
 use super::poses::PoseStore;
 use super::skin_pages::{OwnedRanges, SkinPages};
 use super::skins::{SkinId, SkinStore, Slice};
 use crate::gpu::device::skinner::Skinner;
-use crate::gpu::memory::upload::Upload;
-use crate::kernel::PackedBlend;
+use crate::gpu::memory::upload::{Content, Upload};
+use crate::kernel::{BlendIndex, PackedBlend};
 
 /// Largest number of words of lists that one frame builds, unless it builds a single list.
 /// Instances whose lists are not built yet walk the whole list of their skin, and a later frame
@@ -38,7 +39,7 @@ struct SkinLists {
 struct List {
     /// Whether it has the entries of each channel.
     channels: Vec<bool>,
-    sub_shapes: Vec<u32>,
+    sub_shapes: Arc<[u32]>,
     /// Number of the skin's entries that it contains.
     entries: usize,
     /// Its room in the page of each slice; `None` for a slice without blend entries.
@@ -60,14 +61,13 @@ struct Room {
 /// again.
 type Version = u64;
 
-/// Words of a list that the next frame uploads.
+/// A list of a slice that the next frame uploads.
 #[derive(Debug)]
 struct Pending {
     page: usize,
     first: u32,
-    /// Number of words; behind them the buffer has those of older lists.
-    count: usize,
-    words: Vec<u32>,
+    index: Arc<BlendIndex>,
+    sub_shapes: Arc<[u32]>,
 }
 
 /// An instance with blend shapes that frames show.
@@ -91,8 +91,6 @@ pub struct BlendLists {
     /// Instances that may walk another list in the coming frame than in the last one.
     pub changed: Vec<InstanceId>,
     pending: Vec<Pending>,
-    /// Buffers for the words of lists, for reuse.
-    free: Vec<Vec<u32>>,
     /// How often uploads of lists may have been lost with an encoder.
     lost: u64,
     /// The version of all lists that are walked.
@@ -156,7 +154,7 @@ impl SkinLists {
     }
 
     /// The sub-shapes of channels.
-    fn sub_shapes(&self, channels: &[bool]) -> Vec<u32> {
+    fn sub_shapes(&self, channels: &[bool]) -> Arc<[u32]> {
         let ranges = self
             .sub_shapes
             .iter()
@@ -239,8 +237,8 @@ impl BlendLists {
     }
 
     /// Chooses a list that is valid for its pose, if there is room, for each instance with other
-    /// weights, and for those that came or changed; and builds the words of lists that still have to
-    /// be uploaded.
+    /// weights, and for those that came or changed; and takes note of the lists that still have to be
+    /// uploaded.
     ///
     /// `clips` counts changes of what clips drive. `is_driven` tells whether they drive the weights
     /// of an instance of a skin. The host does not know them then, so the instance walks the whole
@@ -325,7 +323,7 @@ impl BlendLists {
         }
     }
 
-    /// Builds the words of lists that still have to be uploaded.
+    /// Takes note of the lists that still have to be uploaded.
     fn fill(&mut self, version: Version, skins: &SkinStore) {
         for (id, lists) in &mut self.of_skins {
             let Ok(skin) = skins.get(*id) else {
@@ -339,13 +337,11 @@ impl BlendLists {
                     let (Some(index), Some(room)) = (&slice.blend, room) else {
                         continue;
                     };
-                    let mut words = self.free.pop().unwrap_or_default();
-                    index.list(&list.sub_shapes, &mut words);
                     self.pending.push(Pending {
                         page: slice.page,
                         first: room.first,
-                        count: index.list_words(&list.sub_shapes),
-                        words,
+                        index: index.clone(),
+                        sub_shapes: list.sub_shapes.clone(),
                     });
                 }
                 list.uploaded = Some(version);
@@ -364,21 +360,18 @@ impl BlendLists {
             .map(|room| room.first)
     }
 
-    /// The words of lists that still have to be uploaded.
+    /// The lists that still have to be uploaded. Their words are built as they are written.
     pub fn uploads<'a>(&'a self, pages: &'a SkinPages) -> impl Iterator<Item = Upload<'a>> + Clone {
         self.pending.iter().map(|pending| Upload {
             to: pages.buffer(pending.page),
             offset: u64::from(pending.first) * 4,
-            bytes: bytemuck::cast_slice(&pending.words[..pending.count]),
+            content: Content::List(&pending.index, &pending.sub_shapes),
         })
     }
 
     /// Records that all lists were uploaded.
     pub fn set_uploaded(&mut self) {
-        self.free
-            .extend(self.pending.drain(..).map(|pending| pending.words));
-        // The first frame of a crowd builds more lists than later frames need.
-        self.free.truncate(4);
+        self.pending.clear();
     }
 }
 

@@ -11,7 +11,7 @@ use super::rigs::{RigId, RigStore};
 use crate::gpu::device::error::GpuError;
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::memory::growable_buffer::GrowableBuffer;
-use crate::gpu::memory::upload::Upload;
+use crate::gpu::memory::upload::{Content, Upload};
 use crate::kernel::{
     Clock, JointTransform, NONE, PlayedClips, Player, play_joints_on_cpu, play_weight_on_cpu,
 };
@@ -409,12 +409,12 @@ impl PlayerStore {
             let clock = Upload {
                 to: &device.clock.buffer,
                 offset: 0,
-                bytes: bytemuck::bytes_of(&self.clock),
+                content: Content::Bytes(bytemuck::bytes_of(&self.clock)),
             };
             let weights = device.weights.iter().map(|(first, words)| Upload {
                 to: &device.snapshots.buffer,
                 offset: u64::from(*first) * 4,
-                bytes: bytemuck::cast_slice(words),
+                content: Content::Bytes(bytemuck::cast_slice(words)),
             });
             std::iter::once(clock).chain(weights)
         })

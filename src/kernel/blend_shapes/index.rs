@@ -1,10 +1,11 @@
 //! The point and the sub-shape of each blend entry.
 
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
-use crate::kernel::parallel::each;
+use crate::kernel::parallel::each_then;
 
 /// Largest number of points in a block, as a power of two. The CPU blends one block at a time. Its
 /// sums are 32 KB, about the size of the first cache; with fewer points, runs would be short, and
@@ -382,8 +383,8 @@ impl BlendIndex {
         self.point_count() + 1 + entries.sum::<usize>()
     }
 
-    /// Writes a list of the entries of some sub-shapes. Their indices must ascend. The list is the
-    /// first [`BlendIndex::list_words`] of `out`, which is made longer if it is too short.
+    /// Builds a list of the entries of some sub-shapes. Their indices must ascend. `put` is called
+    /// with every part of the list and the index of its first word, in any order.
     ///
     /// A list begins with a row per point and one more for the end, counted in words from the first
     /// word of the list. A word per entry follows, sorted by point and then by sub-shape, which is
@@ -395,29 +396,34 @@ impl BlendIndex {
     ///
     /// # Panics
     /// If [`BlendIndex::has_lists`] is false, or for a sub-shape that the skin does not have.
-    pub fn list(&self, sub_shapes: &[u32], out: &mut Vec<u32>) -> u32 {
+    pub fn list(&self, sub_shapes: &[u32], mut put: impl FnMut(usize, &[u32])) -> u32 {
         let bits = self.bits.expect("a skin whose words hold its entries");
         let points = self.point_count();
-        let words = self.list_words(sub_shapes);
-        // Every word is overwritten, so old contents need not be cleared.
-        out.resize(out.len().max(words), 0);
-        let (rows, mut entries) = out[..words].split_at_mut(points + 1);
-        let mut at = points as u32 + 1;
-        rows[points] = at + entries.len() as u32;
-
+        put(points, &[self.list_words(sub_shapes) as u32]);
         let chosen = self.choose(sub_shapes.iter().map(|s| (*s, *s)));
-        let mut tasks = Vec::with_capacity(self.block_count());
-        let blocks = rows[..points].chunks_mut(self.block_points()).enumerate();
-        for (block, rows) in blocks {
+        let mut at = points + 1;
+        let tasks = (0..self.block_count()).map(|block| {
             let runs = chosen.of(block);
             let count: u32 = runs.iter().map(|chosen| chosen.run.count).sum();
-            let (words, others) = std::mem::take(&mut entries).split_at_mut(count as usize);
-            entries = others;
-            tasks.push((runs, at, rows, words));
-            at += count;
-        }
-        each(tasks.into_iter(), |(runs, at, rows, words)| {
-            self.list_block(runs, bits.entry, at, rows, words);
+            let first = at;
+            at += count as usize;
+            (block * self.block_points(), first..at, runs)
+        });
+        let tasks: Vec<_> = tasks.collect();
+        // A block is built where it stays in the cache, and put into the list as a whole.
+        let free = Mutex::new(Vec::<[Vec<u32>; 2]>::new());
+        let free = || free.lock().unwrap_or_else(PoisonError::into_inner);
+        let build = |(point, range, runs): (usize, Range<usize>, &[Chosen<u32>])| {
+            let [mut rows, mut words] = free().pop().unwrap_or_default();
+            rows.resize(self.block_points().min(points - point), 0);
+            words.resize(range.len(), 0);
+            self.list_block(runs, bits.entry, range.start as u32, &mut rows, &mut words);
+            (point, range, rows, words)
+        };
+        each_then(tasks.into_iter(), build, |(point, range, rows, words)| {
+            put(point, &rows);
+            put(range.start, &words);
+            free().push([rows, words]);
         });
         bits.entry | bits.block << 8
     }

@@ -54,8 +54,9 @@ fn walk(
     offsets: &[Vec3],
     values: &[Vec3],
 ) -> Vec<Vec3> {
-    let mut list = Vec::new();
-    let bits = blend.index.list(sub_shapes, &mut list);
+    let mut list = vec![u32::MAX; blend.index.list_words(sub_shapes)];
+    let put = |at: usize, words: &[u32]| list[at..at + words.len()].copy_from_slice(words);
+    let bits = blend.index.list(sub_shapes, put);
     let (entry_bits, block_bits) = (bits & 0xff, bits >> 8);
     // The words as they are uploaded.
     let order = blend.index.by_blocks().into_iter();
@@ -72,7 +73,6 @@ fn walk(
         }
         sum
     };
-    assert_eq!(list.len(), blend.index.list_words(sub_shapes));
     assert_eq!(list[values.len()] as usize, list.len());
     values.iter().enumerate().map(walk_point).collect()
 }

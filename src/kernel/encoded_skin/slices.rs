@@ -591,8 +591,9 @@ impl Words {
     fn put_blend(&mut self, blend: &PackedBlend) {
         let index = blend.index();
         let all: Vec<u32> = (0..blend.positions().len() as u32).collect();
-        let mut list = Vec::new();
-        self.offsets.blend_bits = index.list(&all, &mut list);
+        let mut list = vec![0; index.list_words(&all)];
+        let put = |at: usize, words: &[u32]| list[at..at + words.len()].copy_from_slice(words);
+        self.offsets.blend_bits = index.list(&all, put);
         self.offsets.blend_list = self.put(list.into_iter());
         let blocks = index.block_count() as u32;
         let first = |block| blocks + index.blocks[block as usize] * 3;

@@ -9,7 +9,7 @@
 //! coordinates once; the engine writes the positions and the normals of each frame between them.
 
 use std::f32::consts::TAU;
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 
 use glam::{DMat4, DVec3, Vec3};
 use sinew::gpu::{Attribute, OutputTarget, Skinner, needed_limits};
@@ -54,36 +54,34 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (mut points, mut normals, mut influences) = (Vec::new(), Vec::new(), Vec::new());
     let (mut vertices, mut indices) = (Vec::<[f32; 8]>::new(), Vec::new());
     for i in 0..RINGS * AROUND {
-        let (y, turn) = (
-            (i / AROUND) as f32 / 16.0,
-            (i % AROUND) as f32 / AROUND as f32,
-        );
+        let (ring, side) = (i / AROUND, i % AROUND);
+        let (y, turn) = (ring as f32 / 16.0, side as f32 / AROUND as f32);
         let (z, x) = (turn * TAU).sin_cos();
         let upper = (y - 0.5).clamp(0.0, 1.0);
         points.push(Vec3::new(0.3 * x, y, 0.3 * z));
         normals.push(Vec3::new(x, 0.0, z));
         influences.push([(0, 1.0 - upper), (1, upper)]);
         vertices.push([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, turn, y / 2.0]);
-        if i < (RINGS - 1) * AROUND {
-            let next = if (i + 1) % AROUND == 0 {
-                i + 1 - AROUND
-            } else {
-                i + 1
-            };
+        if ring + 1 < RINGS {
+            let next = ring * AROUND + (side + 1) % AROUND;
             indices.extend([i, i + AROUND, next, next, i + AROUND, next + AROUND]);
         }
     }
-    let vertices = device.create_buffer_init(&BufferInitDescriptor {
-        label: None,
-        contents: bytemuck::cast_slice(&vertices),
-        usage: wgpu::BufferUsages::VERTEX | wgpu::BufferUsages::STORAGE,
-    });
+    let buffer = |contents: &[u8], usage: wgpu::BufferUsages| {
+        let label = None;
+        device.create_buffer_init(&BufferInitDescriptor {
+            label,
+            contents,
+            usage,
+        })
+    };
+    let written = wgpu::BufferUsages::VERTEX | wgpu::BufferUsages::STORAGE;
+    let vertices = buffer(bytemuck::cast_slice(&vertices), written);
     let index_count = indices.len() as u32;
-    let indices = device.create_buffer_init(&BufferInitDescriptor {
-        label: None,
-        contents: bytemuck::cast_slice::<u32, u8>(&indices),
-        usage: wgpu::BufferUsages::INDEX,
-    });
+    let indices = buffer(
+        bytemuck::cast_slice::<u32, u8>(&indices),
+        wgpu::BufferUsages::INDEX,
+    );
     let joints = ["Lower", "Upper"].map(String::from).to_vec();
     let upper = DMat4::from_translation(DVec3::Y);
     let bind = vec![DMat4::IDENTITY, upper];
@@ -106,7 +104,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let target = OutputTarget {
         positions: attribute(0),
         normals: Some(attribute(12)),
-        tangents: None,
         ..Default::default()
     };
     let tube = crowd.add_instance_to(id, target)?;
@@ -187,26 +184,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
         mapped_at_creation: false,
     });
-    let layout = wgpu::TexelCopyBufferLayout {
-        offset: 0,
-        bytes_per_row: Some(SIDE * 4),
-        rows_per_image: None,
-    };
-    encoder.copy_texture_to_buffer(
-        picture.as_image_copy(),
-        wgpu::TexelCopyBufferInfo {
-            buffer: &readable,
-            layout,
+    let rows = wgpu::TexelCopyBufferInfo {
+        buffer: &readable,
+        layout: wgpu::TexelCopyBufferLayout {
+            bytes_per_row: Some(SIDE * 4),
+            ..Default::default()
         },
-        size,
-    );
+    };
+    encoder.copy_texture_to_buffer(picture.as_image_copy(), rows, size);
     queue.submit([encoder.finish()]);
-    let (done, mapped) = mpsc::channel();
-    readable.map_async(wgpu::MapMode::Read, .., move |result| {
-        drop(done.send(result))
-    });
+    readable.map_async(wgpu::MapMode::Read, .., |mapped| mapped.expect("rows"));
     device.poll(wgpu::PollType::wait_indefinitely())?;
-    mapped.recv()??;
     let pixels = readable.get_mapped_range(..)?.to_vec();
     image::RgbaImage::from_raw(SIDE, SIDE, pixels)
         .ok_or("too few pixels")?

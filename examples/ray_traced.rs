@@ -106,8 +106,10 @@ impl host::Program for RayTracer {
 
     fn new(gpu: &Gpu, options: Options) -> Result<Self> {
         let skinner = Skinner::new(&gpu.device, &gpu.queue, &Default::default())?;
-        let mut wanted = CharacterOptions::default();
-        wanted.arrays = true;
+        let wanted = CharacterOptions {
+            arrays: true,
+            ..CharacterOptions::default()
+        };
         let mut hero = Character::load_with(&skinner, &options.file, &wanted)?;
         let clip = hero.clips().first().map(|clip| clip.name().to_owned());
         if let Some(clip) = &clip {

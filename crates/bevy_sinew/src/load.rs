@@ -150,9 +150,11 @@ fn begin(
 }
 
 fn read(file: &Path, motion_vectors: bool, skinner: &Skinner) -> Result<Box<Read>, Error> {
-    let mut options = CharacterOptions::default();
-    options.previous = motion_vectors;
-    options.arrays = true;
+    let options = CharacterOptions {
+        previous: motion_vectors,
+        arrays: true,
+        ..CharacterOptions::default()
+    };
     let character = Character::load_with(skinner, file, &options)?;
     let largest = skinner.device().limits().max_texture_dimension_2d;
     let looks = Looks::of(&character, largest);
@@ -322,7 +324,7 @@ impl Template {
             entities.push(spawned.id());
             meshes.push(DrawnMesh {
                 mesh,
-                vertex_count: arrays.uvs.len() as u32,
+                vertex_count: arrays.vertex_count() as u32,
             });
         }
         (Held { character, meshes }, entities)
@@ -344,7 +346,7 @@ fn upright(character: &Character) -> Transform {
 
 /// The mesh that results are written to.
 fn mesh(arrays: &MeshArrays, rest: &[glam::Vec3], look: Look, motion_vectors: bool) -> Mesh {
-    let count = arrays.uvs.len();
+    let count = arrays.vertex_count();
     let mut positions: Vec<[f32; 3]> = rest.iter().map(|p| p.to_array()).collect();
     positions.resize(count, [0.0; 3]);
     let mut out = Mesh::new(

@@ -26,6 +26,14 @@ pub struct MeshArrays {
     pub double_sided: bool,
 }
 
+impl MeshArrays {
+    /// Number of vertices, and of results.
+    #[must_use]
+    pub fn vertex_count(&self) -> usize {
+        self.uvs.len()
+    }
+}
+
 impl MeshPart {
     /// What a host's buffers hold.
     pub fn arrays(&self, wants_tangents: bool, double_sided: bool) -> MeshArrays {

@@ -24,7 +24,6 @@ use crate::resident::Resident;
 
 /// How a character is loaded.
 #[derive(Clone, Debug, Default)]
-#[non_exhaustive]
 pub struct CharacterOptions {
     /// Variants and search paths. Its choice of clips is not used: a character has all of them.
     pub open: OpenOptions,

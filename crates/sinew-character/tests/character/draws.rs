@@ -61,8 +61,10 @@ fn cover_every_mesh() {
     );
     assert!(of("/Hero/Hat").all(|d| d.material.is_none() && d.double_sided));
     // Previous positions where they are wanted.
-    let mut options = CharacterOptions::default();
-    options.previous = true;
+    let options = CharacterOptions {
+        previous: true,
+        ..CharacterOptions::default()
+    };
     let mut hero = Character::load_with(&skinner, scene(HERO), &options).unwrap();
     hero.update(&mut crowd).unwrap();
     assert!(

@@ -1,7 +1,7 @@
 //! A folder of characters in, baked files out: for a farm, a nightly job, or an asset pipeline.
 //!
 //! ```text
-//! cargo run --release --example headless_batch -- characters/ baked/ [FIRST:LAST[:STEP]]
+//! cargo run --release -p sinew-examples --example headless_batch -- characters/ baked/ [FIRST:LAST[:STEP]]
 //! ```
 //!
 //! Every file that Sinew reads is baked into a .usdc of its name. A broken file is told of and the others go on. It

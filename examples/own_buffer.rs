@@ -2,7 +2,7 @@
 //! wgpu and the engine alone: no file, and no other crate of sinew.
 //!
 //! ```text
-//! cargo run --example own_buffer -- bent.png
+//! cargo run -p sinew-examples --example own_buffer -- bent.png
 //! ```
 //!
 //! A vertex is a position, a normal and a texture coordinate, 32 bytes. The host writes the texture

@@ -3,8 +3,8 @@
 //! reflections through ray queries. Nothing is copied or read back.
 //!
 //! ```text
-//! cargo run --release --example ray_traced -- examples/assets/hatchling.usda
-//! cargo run --release --example ray_traced -- hero.glb --out hero.png --seconds 1.5
+//! cargo run --release -p sinew-examples --example ray_traced -- examples/assets/hatchling.usda
+//! cargo run --release -p sinew-examples --example ray_traced -- hero.glb --out hero.png --seconds 1.5
 //! ```
 //!
 //! It needs a device with ray queries. Textures are left out.

@@ -3,8 +3,8 @@
 //! from one to the next; nothing is read back, and nothing is uploaded while a clip plays.
 //!
 //! ```text
-//! cargo run --release --example renderer -- examples/assets/hatchling.usda
-//! cargo run --release --example renderer -- hero.glb --out hero.png --seconds 4.25
+//! cargo run --release -p sinew-examples --example renderer -- examples/assets/hatchling.usda
+//! cargo run --release -p sinew-examples --example renderer -- hero.glb --out hero.png --seconds 4.25
 //! ```
 //!
 //! It plays each clip of the file for some seconds, or the clip and the rest pose in turn if there is

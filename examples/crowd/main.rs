@@ -3,9 +3,9 @@
 //! to play next, and records the same few commands in every frame.
 //!
 //! ```text
-//! cargo run --release --example crowd
-//! cargo run --release --example crowd -- --count 20000
-//! cargo run --release --example crowd -- --frames 100 --out crowd.png
+//! cargo run --release -p sinew-examples --example crowd
+//! cargo run --release -p sinew-examples --example crowd -- --count 20000
+//! cargo run --release -p sinew-examples --example crowd -- --frames 100 --out crowd.png
 //! ```
 //!
 //! | file | what is in it |

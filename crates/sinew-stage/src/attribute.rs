@@ -339,7 +339,8 @@ impl<'s, 'n> Attribute<'s, 'n> {
         }
         let mut samples = Vec::new();
         for time in self.times()? {
-            samples.push((time, self.get(Some(time))?.unwrap_or(Value::Block)));
+            let value = self.at_sample(time, None)?;
+            samples.push((time, value.unwrap_or(Value::Block)));
         }
         Ok((!samples.is_empty()).then(|| TimeSamples::new(samples)))
     }
@@ -468,6 +469,15 @@ impl<'s, 'n> Attribute<'s, 'n> {
             b.and_then(|b| interpolate::lerp(&a, &b, (time - from) / (to - from)))
                 .unwrap_or(a),
         ))
+    }
+
+    /// The value at one of its [times](Attribute::times), where nothing is interpolated.
+    pub(crate) fn at_sample(
+        self,
+        time: f64,
+        assets: Option<&AssetMap<'_>>,
+    ) -> Result<Option<Value>> {
+        Ok(self.composed(Some(time), assets)?.0)
     }
 
     /// The value at a time, and whether edits of arrays and samples are in it.

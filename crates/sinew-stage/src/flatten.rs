@@ -410,7 +410,7 @@ impl<'a> Flattener<'a> {
         }
         let mut samples = Vec::new();
         for time in attribute.times()? {
-            let mut value = attribute.get_with_assets(Some(time), Some(&anchor))?;
+            let mut value = attribute.at_sample(time, Some(&anchor))?;
             if attribute.source(Some(time)) == Source::Clips
                 && let Some(value) = &mut value
                 && let Some(clip) = attribute.layer(Some(time))

@@ -591,10 +591,12 @@ impl Words {
     fn put_blend(&mut self, blend: &PackedBlend) {
         let index = blend.index();
         let all: Vec<u32> = (0..blend.positions().len() as u32).collect();
-        let mut list = vec![0; index.list_words(&all)];
+        let first = self.words.len();
+        self.offsets.blend_list = first as u32;
+        self.words.resize(first + index.list_words(&all), 0);
+        let list = &mut self.words[first..];
         let put = |at: usize, words: &[u32]| list[at..at + words.len()].copy_from_slice(words);
         self.offsets.blend_bits = index.list(&all, put);
-        self.offsets.blend_list = self.put(list.into_iter());
         let blocks = index.block_count() as u32;
         let first = |block| blocks + index.blocks[block as usize] * 3;
         self.offsets.blend_offsets = self.put((0..blocks).map(first));
